@@ -2,14 +2,19 @@
 #include "converters/fuse/fuse.h"
 #include "app/commands/commands.h"
 #include "app/output/console.h"
-#include "app/output/json_writer.h"
+#include "app/output/fusion_report.h"
+#include "app/output/pair_report.h"
+#include "app/wiring/fusion_proof.h"
+#include "app/wiring/input_sources.h"
+#include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
+#include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
-#include "converters/formats.h"
-#include "engine/api/inputs/run_target.h"
-#include "engine/base/text.h"
+#include "app/wiring/tolerance.h"
+#include "engine/base/bytes.h"
 #include "engine/ir/verifier.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -28,83 +33,60 @@ std::vector<std::string> wordsOf(const std::string& list)
     return words;
 }
 
-std::string jsonReport(const FusionReport& report)
+constexpr int64_t kDrawn = 8; ///< inputs that a proof draws
+
+/// Nobody asks for what an operator gives beside what is read: the final states of a layer whose outputs go on.
+void dropUnreadBeside(const Graph& graph, RunSelection& selection)
 {
-    JsonWriter json;
-    json.beginObject().key("schema").value(1).key("rewrites").beginArray();
-    for (const Fusion& fusion : report.rewrites) {
-        json.beginObject().key("name").value(fusion.rule).key("graph").value(fusion.graph).key("operator").value(fusion.name);
-        json.key("from").beginArray();
-        for (const std::string& name : fusion.from) json.value(name);
-        json.endArray().key("to").value(fusion.to).key("class").value(equalityText(fusion.equality)).endObject();
-    }
-    json.endArray().key("declined").beginArray();
-    for (const FusionDeclined& declined : report.declined)
-        json.beginObject()
-            .key("name")
-            .value(declined.rule)
-            .key("graph")
-            .value(declined.graph)
-            .key("where")
-            .value(declined.where)
-            .key("to")
-            .value(declined.to)
-            .key("reason")
-            .value(declined.reason)
-            .endObject();
-    json.endArray().key("labels").beginArray();
-    for (const FusionLabel& label : report.labels)
-        json.beginObject().key("graph").value(label.graph).key("where").value(label.where).key("name").value(label.name).endObject();
-    return json.endArray().endObject().text();
+    std::vector<bool> isRead(graph.values.size(), false);
+    for (const Operator& op : graph.operators)
+        for (const ValueId input : op.inputs)
+            if (input.valid()) isRead[static_cast<size_t>(input.index)] = true;
+    std::erase_if(selection.fetches, [&](const std::string& id) {
+        const ValueId value = graph.findValue(id);
+        if (!value.valid() || graph.value(value).role != ValueRole::result || isRead[static_cast<size_t>(value.index)]) return false;
+        return std::ranges::any_of(graph.op(graph.value(value).producer).results,
+                                   [&](ValueId result) { return isRead[static_cast<size_t>(result.index)]; });
+    });
 }
 
-/// A cell of a table.
-std::string cell(const std::string& text)
+/// What of a TensorFlow graph is run, and what keeps its name.
+Result<FusionOptions> optionsOf(LoadedModel& file, const Arguments& arguments)
 {
-    std::string safe;
-    for (const char c : text) {
-        if (c == '|') safe += '\\';
-        safe += c == '\n' ? ' ' : c;
-    }
-    return safe;
+    FusionOptions options;
+    options.only = wordsOf(arguments.text("passes"));
+    options.skipped = wordsOf(arguments.text("skip"));
+    if (file.model.dialect != Dialect::tf) return options;
+    LS_TRY(RunSelection selection, selectionFromArguments(file, arguments));
+    const Signature* const chosen = chooseSignature(file.model, arguments.text("signature"));
+    options.signature = chosen != nullptr ? chosen->key : "";
+    options.root = rootOf(file.model, options.signature);
+    if (!arguments.has("fetch") && chosen == nullptr) dropUnreadBeside(file.model.graph(options.root), selection);
+    for (const auto* names : {&selection.fetches, &selection.feeds, &selection.targets})
+        options.keeps.insert(options.keeps.end(), names->begin(), names->end());
+    options.selection = std::move(selection);
+    return options;
 }
 
-std::string markdownReport(const std::string& path, const FusionReport& report)
+Result<FusionProofOptions> proofOptionsOf(const Arguments& arguments)
 {
-    std::string text = "# Fusion of " + path + "\n\n";
-    text += std::to_string(report.rewrites.size()) + " rewrites, " + std::to_string(report.declined.size()) + " refused.\n\n";
-    if (!report.rewrites.empty()) text += "| rule | from | to | operator | class |\n|---|---|---|---|---|\n";
-    for (const Fusion& fusion : report.rewrites)
-        text += "| " + fusion.rule + " | " + cell(join(fusion.from, ", ")) + " | " + cell(fusion.to) + " | " +
-                cell(fusion.graph + "/" + fusion.name) + " | " + std::string(equalityText(fusion.equality)) + " |\n";
-    if (!report.declined.empty()) text += "\n## Not fused\n\n| rule | where | would be | reason |\n|---|---|---|---|\n";
-    for (const FusionDeclined& declined : report.declined)
-        text += "| " + declined.rule + " | " + cell(declined.graph + "/" + declined.where) + " | " + cell(declined.to) + " | " +
-                cell(declined.reason) + " |\n";
-    return text;
+    FusionProofOptions options;
+    LS_TRY(options.sources, inputSources(arguments));
+    LS_TRY(options.samples, arguments.integer("samples", kDrawn, 0, 1'000'000));
+    LS_TRY(options.tolerance, toleranceOf(arguments));
+    LS_TRY(options.execution, executionOptions(arguments));
+    options.signature = arguments.text("signature");
+    options.isForced = arguments.has("force");
+    return options;
 }
 
-std::string plainReport(const FusionReport& report)
+/// `fuse IN --why OP`: nothing is written.
+Result<int> tellWhy(const CommandContext& context, const FusionReport& report, const std::string& op)
 {
-    std::string text;
-    for (const Fusion& fusion : report.rewrites)
-        text += fusion.to + "  " + fusion.graph + "/" + fusion.name + "  from " + join(fusion.from, ", ") + "  (" + fusion.rule + ", " +
-                std::string(equalityText(fusion.equality)) + ")\n";
-    for (const FusionLabel& label : report.labels)
-        text += "is " + label.name + ", which TFLite has no operator for: " + label.graph + "/" + label.where + "\n";
-    for (const FusionDeclined& declined : report.declined)
-        text += "not fused: " + declined.to + " at " + declined.graph + "/" + declined.where + ": " + declined.reason + " (" +
-                declined.rule + ")\n";
-    if (text.empty()) text = "nothing to fuse\n";
-    return text;
-}
-
-Status writeReport(const std::string& path, const std::string& source, const FusionReport& report, bool overwrite)
-{
-    const std::string format = outputFormat(path, "");
-    if (format == "json") return writeFile(path, jsonReport(report) + "\n", overwrite);
-    if (format == "md") return writeFile(path, markdownReport(source, report), overwrite);
-    return Error(ErrorCode::usage, "option '--report'").found("'" + path + "'").expected("a file that ends in .md or .json");
+    const std::vector<std::string> lines = whyNotFused(report, op);
+    for (const std::string& line : lines) context.console.line(line);
+    if (lines.empty()) context.console.line("no rule began to match at '" + op + "'");
+    return 0;
 }
 
 } // namespace
@@ -112,33 +94,45 @@ Status writeReport(const std::string& path, const std::string& source, const Fus
 Result<int> runFuse(const CommandContext& context)
 {
     const Arguments& arguments = context.arguments;
-    LS_TRY(const std::string out, outputPath(arguments, "fuse", "loopscope fuse model.pb -o fused.lsir"));
+    const std::string why = arguments.text("why"), report = arguments.text("report");
+    std::string out = arguments.text("output");
+    if (out.empty() && why.empty() && report.empty()) {
+        LS_TRY(out, outputPath(arguments, "fuse", "loopscope fuse model.pb -o fused.lsir"));
+    }
     SaveOptions saving;
     saving.format = arguments.text("format");
     saving.overwrite = arguments.has("force");
+    LS_CHECK_OK(checkReportName(report));
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
     saving.source = file.content;
-    LS_TRY(const Format* const format, formatToSave(out, saving));
-    LS_CHECK_OK(checkWritable(out, saving.overwrite));
-    FusionOptions options;
-    options.only = wordsOf(arguments.text("passes"));
-    if (file.model.dialect == Dialect::tf) {
-        LS_TRY(const RunSelection selection, selectionFromArguments(file, arguments));
-        for (const auto* names : {&selection.fetches, &selection.feeds, &selection.targets})
-            options.keeps.insert(options.keeps.end(), names->begin(), names->end());
-        options.selection = selection;
-        const Signature* const chosen = chooseSignature(file.model, arguments.text("signature"));
-        options.signature = chosen != nullptr ? chosen->key : "";
-        options.root = rootOf(file.model, options.signature);
+    const Format* format = nullptr;
+    if (!out.empty()) {
+        LS_TRY(format, formatToSave(out, saving));
     }
-    LS_TRY(const FusionReport report, fuseOperators(file.model, options));
+    LS_CHECK_OK(checkWritable(out, saving.overwrite));
+    LS_CHECK_OK(checkWritable(report, saving.overwrite));
+    LS_TRY(const FusionOptions options, optionsOf(file, arguments));
+    LS_TRY(const FusionProofOptions asked, proofOptionsOf(arguments));
+    const Model before = report.empty() ? Model() : file.model;
+    ToldFusion told;
+    told.isProved = arguments.has("prove");
+    if (told.isProved) {
+        LS_TRY(told.proof, fuseAndProve(file, options, asked));
+    } else {
+        LS_TRY(told.proof.report, fuseOperators(file.model, options));
+    }
     LS_CHECK_OK(verifyModel(file.model));
-    LS_CHECK_OK(format->save(file.model, out, saving));
-    if (const std::string path = arguments.text("report"); !path.empty())
-        LS_CHECK_OK(writeReport(path, arguments.positionals[0], report, saving.overwrite));
-    if (context.console.json()) context.console.line(jsonReport(report));
-    else context.console.print(plainReport(report));
-    return 0;
+    if (!why.empty()) return tellWhy(context, told.proof.report, why);
+    if (format != nullptr) LS_CHECK_OK(format->save(file.model, out, saving));
+    if (!report.empty()) {
+        if (Result<std::vector<FusionFigures>> figures = measureFusion(before, file.model, options, asked); figures.ok())
+            told.figures = std::move(figures).value();
+        LS_TRY(const std::string text, fusionReport(report, "Fusion of " + fileNameOf(file.path), before, file.model, told));
+        LS_CHECK_OK(writeFile(report, text, saving.overwrite));
+    }
+    if (context.console.json()) context.console.line(fusionJson(told));
+    else context.console.print(fusionText(told));
+    return told.proof.differs() ? 1 : 0;
 }
 
 } // namespace loopscope::app

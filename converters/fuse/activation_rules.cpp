@@ -66,9 +66,15 @@ Outcome fuseActivation(Site& site, OperatorId root)
     if (affine && affine->kind == "transpose_conv" && !site.isTensorFlow())
         return declined("TRANSPOSE_CONV has activations from version 4 on");
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
+    // RELU inside an operator is a clamp to the largest float.
+    const auto whileFinite = [&, id = site.editor().value(before.results[0]).id](OperatorId made) {
+        Outcome outcome = Outcome::made(made);
+        if (both == "RELU") outcome.domain = FusionDomain{id, "is finite", 0};
+        return outcome;
+    };
     if (affine) {
         setAttribute(affine->attributes, "act", Word{both});
-        return Outcome::made(writeAffine(site, *affine, std::move(ops), {}));
+        return whileFinite(writeAffine(site, *affine, std::move(ops), {}));
     }
     OperatorDraft draft;
     draft.kind = {"tfl", std::string(kind)};
@@ -77,7 +83,7 @@ Outcome fuseActivation(Site& site, OperatorId root)
     if (before.kind.dialect != "tf") draft.attributes = before.attributes;
     else if (isPooling && !poolingDraft(before, draft)) return declined("the windows have another form in TFLite");
     setAttribute(draft.attributes, "act", Word{both});
-    return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+    return whileFinite(site.fuse(std::move(ops), std::move(draft), {}));
 }
 
 /// What kernels do not run inside another operator is said, so that nobody wonders.

@@ -395,6 +395,7 @@ Outcome fuseComposite(Site& site, OperatorId op)
     const bool isRead =
         std::ranges::any_of(site.editor().op(op).results, [&](ValueId result) { return !site.editor().uses(result).empty(); });
     if (!isRead) return Outcome::declined("composite:" + call.mark, "no result of the call is used: nothing to fuse");
+    if (site.isAskedFor(op)) return Outcome::declined("composite:" + call.mark, "the call itself is asked for");
     for (const CompositeRule& rule : compositeRules())
         if (rule.isPrefix ? call.mark.starts_with(rule.name) : call.mark == rule.name) return rule.apply(site, call);
     const Attribute* const isFusable = call.attributes != nullptr ? entry(*call.attributes, "tfl_fusable_op") : nullptr;

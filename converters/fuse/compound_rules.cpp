@@ -59,6 +59,15 @@ constexpr auto kReal = FusionEquality::realEqual;
 constexpr auto kExact = FusionEquality::exact;
 constexpr auto kApproximate = FusionEquality::approximate;
 
+/// A rule that is equal where a value of its patterns lies so.
+Rule onDomain(Rule rule, std::string of, std::string relation, double limit = 0)
+{
+    rule.domainOf = std::move(of);
+    rule.relation = std::move(relation);
+    rule.limit = limit;
+    return rule;
+}
+
 } // namespace
 
 std::span<const Rule> compoundRules()
@@ -91,11 +100,18 @@ std::span<const Rule> compoundRules()
           "mul(mul(0.5, x), add(1, tanh(mul(0.7978846, mul(x, add(1, mul(0.044715, mul(x, x))))))))"},
          "gelu(x) approximate=true"},
         {"softmax",
-         kApproximate,
-         {"div(e:exp(x), sum:sum(e:exp(x), ?axis))",
-          "div(exp(sub(x, max:reduce_max(x, ?axis))), sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis))"},
+         kReal,
+         {"div(exp(sub(x, max:reduce_max(x, ?axis))), sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis))"},
          "softmax(x) beta=1.0",
          softmaxCondition},
+        {.name = "softmax-unshifted", // exp of more than this overflows
+         .equality = kApproximate,
+         .patterns = {"div(e:exp(x), sum:sum(e:exp(x), ?axis))"},
+         .replacement = "softmax(x) beta=1.0",
+         .condition = softmaxCondition,
+         .domainOf = "x",
+         .relation = "<=",
+         .limit = 88.72},
         {"log-softmax",
          kReal,
          {"sub(sub(x, max:reduce_max(x, ?axis)), log(sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))"},
@@ -129,30 +145,34 @@ std::span<const Rule> elementRules()
          "leaky_relu(x) alpha=$a",
          scalarSlope},
         {"prelu", kReal, {"add(relu(x), mul($a, relu(neg(x))))"}, "prelu(x, -$a)"},
-        {"l2-norm",
-         kApproximate,
-         {"mul(x, rsqrt(sum:sum(mul(x, x), ?axis)))", "mul(x, rsqrt(sum:sum(square(x), ?axis)))",
-          "mul(x, rsqrt(maximum(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(maximum(sum:sum(mul(x, x), ?axis), $e)))",
-          "mul(x, rsqrt(add(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(add(sum:sum(mul(x, x), ?axis), $e)))",
-          "div(x, sqrt(sum:sum(square(x), ?axis)))", "div(x, sqrt(sum:sum(mul(x, x), ?axis)))",
-          "div(x, sqrt(maximum(sum:sum(square(x), ?axis), $e)))", "div(x, sqrt(add(sum:sum(square(x), ?axis), $e)))"},
-         "l2_normalization(x)",
-         normCondition},
-        {"pow-half", kApproximate, {"pow(x, 0.5)"}, "sqrt(x)"},
-        {"pow-minus-half", kApproximate, {"pow(x, -0.5)"}, "rsqrt(x)"},
+        onDomain({"l2-norm",
+                  kApproximate,
+                  {"mul(x, rsqrt(sum:sum(mul(x, x), ?axis)))", "mul(x, rsqrt(sum:sum(square(x), ?axis)))",
+                   "mul(x, rsqrt(maximum(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(maximum(sum:sum(mul(x, x), ?axis), $e)))",
+                   "mul(x, rsqrt(add(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(add(sum:sum(mul(x, x), ?axis), $e)))",
+                   "div(x, sqrt(sum:sum(square(x), ?axis)))", "div(x, sqrt(sum:sum(mul(x, x), ?axis)))",
+                   "div(x, sqrt(maximum(sum:sum(square(x), ?axis), $e)))", "div(x, sqrt(add(sum:sum(square(x), ?axis), $e)))"},
+                  "l2_normalization(x)",
+                  normCondition},
+                 "sum", ">", 1e-12),
+        onDomain({"pow-half", kApproximate, {"pow(x, 0.5)"}, "sqrt(x)"}, "x", ">"),
+        onDomain({"pow-minus-half", kApproximate, {"pow(x, -0.5)"}, "rsqrt(x)"}, "x", ">"),
         {"pow-two", kReal, {"pow(x, 2)"}, "square(x)"},
         {"pow-one", kExact, {"pow(x, 1)"}, "x"},
         {"squared-difference-relu", kExact, {"relu(squared_difference(x, y))"}, "squared_difference(x, y)"},
-        {"relu6-written-out",
-         kApproximate,
-         {"minimum(relu(x), 6)", "relu(minimum(x, 6))", "minimum(maximum(x, 0), 6)", "maximum(minimum(x, 6), 0)"},
-         "relu6(x)"},
-        {"relu-n1-to-1", kApproximate, {"minimum(maximum(x, -1), 1)", "maximum(minimum(x, 1), -1)"}, "relu_n1_to_1(x)"},
-        {"relu-0-to-1",
-         kApproximate,
-         {"minimum(maximum(x, 0), 1)", "maximum(minimum(x, 1), 0)", "minimum(relu(x), 1)", "relu(minimum(x, 1))"},
-         "relu_0_to_1(x)"},
-        {"maximum-zero", kApproximate, {"maximum(x, 0)"}, "relu(x)", nullptr, {}, nullptr, true},
+        onDomain({"relu6-written-out",
+                  kApproximate,
+                  {"minimum(relu(x), 6)", "relu(minimum(x, 6))", "minimum(maximum(x, 0), 6)", "maximum(minimum(x, 6), 0)"},
+                  "relu6(x)"},
+                 "x", "is a number"),
+        onDomain({"relu-n1-to-1", kApproximate, {"minimum(maximum(x, -1), 1)", "maximum(minimum(x, 1), -1)"}, "relu_n1_to_1(x)"}, "x",
+                 "is a number"),
+        onDomain({"relu-0-to-1",
+                  kApproximate,
+                  {"minimum(maximum(x, 0), 1)", "maximum(minimum(x, 1), 0)", "minimum(relu(x), 1)", "relu(minimum(x, 1))"},
+                  "relu_0_to_1(x)"},
+                 "x", "is a number"),
+        onDomain({"maximum-zero", kApproximate, {"maximum(x, 0)"}, "relu(x)", nullptr, {}, nullptr, true}, "x", "is a number"),
         {"mul-one", kExact, {"mul(x, 1)"}, "x"},
         {"swish", kReal, {"mul(x, logistic(x))"}, "label:SWISH"},
         {"attention",

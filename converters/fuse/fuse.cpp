@@ -5,6 +5,7 @@
 #include "converters/fuse/composites.h"
 #include "converters/fuse/pattern.h"
 #include "converters/fuse/prepare.h"
+#include "converters/fuse/region.h"
 #include "engine/base/text.h"
 #include "engine/transform/freeze.h"
 
@@ -36,36 +37,48 @@ struct RuleTable {
     bool composites = true;
 };
 
-Result<RuleTable> tableOf(const std::vector<std::string>& only)
+Result<RuleTable> tableOf(const std::vector<std::string>& only, const std::vector<std::string>& skipped)
 {
     RuleTable table;
     std::vector<std::string> names = {std::string(kComposites)};
+    const auto isUsed = [&](std::string_view name) {
+        if (std::ranges::find(skipped, name) != skipped.end()) return false;
+        return only.empty() || std::ranges::find(only, name) != only.end();
+    };
     for (const Rule* rule : allRules()) {
         names.push_back(rule->name);
-        if (!only.empty() && std::ranges::find(only, rule->name) == only.end()) continue;
+        if (!isUsed(rule->name)) continue;
         for (const std::string& root : rootsOf(*rule)) (rule->isLate ? table.late : table.early)[root].push_back(rule);
     }
-    for (const std::string& name : only)
-        if (std::ranges::find(names, name) == names.end())
-            return Error(ErrorCode::usage, "unknown rule").found("'" + name + "'").nearest(nearestNames(name, names));
-    table.composites = only.empty() || std::ranges::find(only, kComposites) != only.end();
+    for (const auto* list : {&only, &skipped})
+        for (const std::string& name : *list)
+            if (std::ranges::find(names, name) == names.end())
+                return Error(ErrorCode::usage, "unknown rule").found("'" + name + "'").nearest(nearestNames(name, names));
+    table.composites = isUsed(kComposites);
     return table;
 }
 
 class GraphFuser {
 public:
-    GraphFuser(Model& model, GraphId graph, const RuleTable& table, const std::unordered_set<std::string>& keeps, FusionReport& report)
+    GraphFuser(Model& model, GraphId graph, const RuleTable& table, const std::unordered_set<std::string>& keeps,
+               const FusionOptions& options, FusionReport& report)
         : m_site(model, graph, keeps),
           m_graph(model.graph(graph).id),
           m_table(table),
+          m_options(options),
           m_report(report)
     {
+        if (options.keepsRegions) m_before = stateOf(m_site.editor());
     }
 
     Status fuseMarked()
     {
-        for (const OperatorId op : m_site.editor().order())
-            if (m_site.editor().isAlive(op)) tell(std::string(kComposites), FusionEquality::approximate, op, fuseComposite(m_site, op));
+        for (const OperatorId op : m_site.editor().order()) {
+            if (!m_site.editor().isAlive(op)) continue;
+            const std::string where = m_site.nameOf(op);
+            if (isForbidden(kComposites, where)) continue;
+            tell(std::string(kComposites), FusionEquality::approximate, op, where, fuseComposite(m_site, op));
+        }
         tellDeclined();
         return m_site.editor().finish();
     }
@@ -134,19 +147,43 @@ private:
         const auto rules = table.find(std::string(neutralKind(m_site.editor().op(op).kind)));
         if (rules == table.end()) return {};
         for (const Rule* rule : rules->second) {
-            const OperatorId made = tell(rule->name, rule->equality, op, applyRule(*rule, m_site, op));
+            const std::string where = m_site.nameOf(op);
+            if (isForbidden(rule->name, where)) continue;
+            const OperatorId made = tell(rule->name, equalityOf(*rule), op, where, applyRule(*rule, m_site, op));
             if (made.valid()) return made;
         }
         return {};
     }
 
-    OperatorId tell(const std::string& rule, FusionEquality equality, OperatorId at, Outcome outcome)
+    bool isForbidden(std::string_view rule, const std::string& where) const
+    {
+        return std::ranges::any_of(m_options.forbidden, [&](const FusionPlace& place) {
+            return place.rule == rule && place.graph == m_graph && place.where == where;
+        });
+    }
+
+    /// Kernels of TensorFlow and of TFLite round differently, and only TensorFlow's take what is denormal for 0: what becomes an operator
+    /// of the other is exact only where nothing is computed.
+    FusionEquality equalityOf(const Rule& rule) const
+    {
+        const bool computes = std::ranges::none_of(movementRules(), [&](const Rule& moves) { return &moves == &rule; });
+        const bool weakens = computes && m_site.isTensorFlow() && rule.equality == FusionEquality::exact;
+        return weakens ? FusionEquality::realEqual : rule.equality;
+    }
+
+    OperatorId tell(const std::string& rule, FusionEquality equality, OperatorId at, const std::string& where, Outcome outcome)
     {
         if (outcome.fused.valid()) {
             const bool isComposite = rule == kComposites;
             std::vector<std::string> from = isComposite ? originsOf(m_site.editor().op(outcome.fused), outcome.fused) : m_site.lastFrom();
             std::string to = outcome.to.empty() ? m_site.labelOf(outcome.fused) : std::move(outcome.to);
-            m_report.rewrites.push_back({rule, m_graph, m_site.nameOf(outcome.fused), std::move(to), std::move(from), equality});
+            Fusion& made = m_report.rewrites.emplace_back(
+                Fusion{rule, m_graph, m_site.nameOf(outcome.fused), std::move(to), std::move(from), equality, where});
+            made.domain = std::move(outcome.domain);
+            if (m_before) {
+                made.region = changedRegion(m_site.model(), *m_before, m_site.editor());
+                m_before = stateOf(m_site.editor());
+            }
             return outcome.fused;
         }
         if (!outcome.label.empty()) m_labels[{at.index, rule}] = {m_graph, m_site.nameOf(at), std::move(outcome.label)};
@@ -156,9 +193,11 @@ private:
     }
 
     Site m_site;
-    std::string m_graph;
+    const std::string m_graph;
     const RuleTable& m_table;
+    const FusionOptions& m_options;
     FusionReport& m_report;
+    std::optional<GraphState> m_before; ///< of the next rewrite, where regions are kept
     std::map<std::pair<int32_t, std::string>, FusionDeclined> m_declined;
     std::map<std::pair<int32_t, std::string>, FusionLabel> m_labels;
 };
@@ -232,7 +271,7 @@ std::vector<FusionRuleInfo> fusionRules()
 
 Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
 {
-    LS_TRY(const RuleTable table, tableOf(options.only));
+    LS_TRY(const RuleTable table, tableOf(options.only, options.skipped));
     std::unordered_set<std::string> keeps;
     for (const std::string& name : options.keeps)
         keeps.insert(name.substr(0, name.rfind(':') == std::string::npos ? name.size() : name.rfind(':')));
@@ -241,7 +280,7 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
         const std::vector<bool> isReached = reachable(model, options);
         for (size_t g = 0; g < model.graphs.size(); ++g) {
             if (!isReached[g]) continue;
-            GraphFuser fuser(model, GraphId(static_cast<int64_t>(g)), table, keeps, report);
+            GraphFuser fuser(model, GraphId(static_cast<int64_t>(g)), table, keeps, options, report);
             LS_CHECK_OK((fuser.*step)());
         }
         return {};
@@ -254,6 +293,7 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
             LS_CHECK_OK(allGraphs(&GraphFuser::fuseMarked));
         }
     }
+    if (options.keepsRegions) report.opened = std::make_shared<const Model>(model);
     LS_CHECK_OK(allGraphs(&GraphFuser::run));
     return report;
 }

@@ -7,6 +7,7 @@
 #include "engine/transform/run_selection.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,13 +24,37 @@ enum class FusionEquality : uint8_t {
 /// "exact", "real-equal", "approximate"
 std::string_view equalityText(FusionEquality equality);
 
+/// A place where a rule is not to be used.
+struct FusionPlace {
+    std::string rule, graph, where;
+    bool operator==(const FusionPlace&) const = default;
+};
+
 struct FusionOptions {
-    std::vector<std::string> only;  ///< rules to use; empty: all
+    std::vector<std::string> only; ///< rules to use; empty: all
+    std::vector<std::string> skipped = {};
+    std::vector<FusionPlace> forbidden = {};
+    bool keepsRegions = false;      ///< every rewrite with what it replaced, so that it can be proved
     std::vector<std::string> keeps; ///< values that a session asks for, `node` or `node:slot`: they stay what they are
     /// TensorFlow: what is run of the model. With it variables that nothing writes become constants, and calls what they call.
     std::optional<RunSelection> selection = {};
     GraphId root = GraphId(0);
     std::string signature = {};
+};
+
+/// What a rewrite replaced and what by, as models with one signature: the same inputs, and outputs that are to be the same.
+struct FusionRegion {
+    static constexpr const char* kSignature = "region";
+    static constexpr std::string_view kSuffix = "/region"; ///< its graph is called after the one that it is part of
+    Model before, after;
+    std::vector<std::string> inputs; ///< ids of the values that it begins with
+};
+
+/// Where an approximate rewrite is equal: "equal while x <= 88.72".
+struct FusionDomain {
+    std::string value;    ///< id
+    std::string relation; ///< "<=", ">", "is a number", "is finite"
+    double limit = 0;
 };
 
 /// One rewrite.
@@ -39,6 +64,9 @@ struct Fusion {
     std::string to;          ///< `CONV_2D+bias+RELU`
     std::vector<std::string> from;
     FusionEquality equality = FusionEquality::exact;
+    std::string where = {};                               ///< the operator at which the rule began
+    std::optional<FusionDomain> domain = {};              ///< nothing: everywhere, or not known
+    std::shared_ptr<const FusionRegion> region = nullptr; ///< with keepsRegions; null: nothing that is read has changed
 };
 
 /// A place that a rule began to match.
@@ -67,6 +95,7 @@ struct FusionReport {
     std::vector<FusionDeclined> declined;
     std::vector<FusionLabel> labels;
     std::vector<FusedOperator> operators; ///< all of the fused model
+    std::shared_ptr<const Model> opened;  ///< with keepsRegions: what the patterns were looked for in
 };
 
 /// A rule, for lists and help.

@@ -28,7 +28,7 @@ Outcome transposeTwice(Site& site, OperatorId root)
     if (both == identity) {
         if (std::optional<std::string> reason = site.namesOutput(root)) return Outcome::declined("transposes cancel", *reason);
         site.bypass(root, first.inputs[0], ops);
-        return {root, "transposes cancel", "", ""};
+        return {root, "transposes cancel", "", "", {}};
     }
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return Outcome::declined("TRANSPOSE", *reason);
     OperatorDraft draft;

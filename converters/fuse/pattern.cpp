@@ -210,7 +210,7 @@ Outcome replaceBy(const Term& term, Site& site, Match& match)
     const OperatorId root = match.ops.back();
     if (term.kind == Term::Kind::value) {
         site.bypass(root, match.value(term.text), match.ops);
-        return {root, "its operand", "", ""};
+        return {root, "its operand", "", "", {}};
     }
     OperatorDraft draft;
     draft.kind = {"tfl", term.text};
@@ -231,6 +231,15 @@ Outcome replaceBy(const Term& term, Site& site, Match& match)
     }
     draft.results = {site.editor().value(site.editor().op(root).results[0]).type};
     return Outcome::made(site.fuse(match.ops, std::move(draft), {}));
+}
+
+std::optional<FusionDomain> domainOf(const Rule& rule, const Site& site, const Match& match)
+{
+    if (rule.domainOf.empty()) return std::nullopt;
+    ValueId value = match.value(rule.domainOf);
+    if (const OperatorId op = match.op(rule.domainOf); op.valid()) value = site.editor().op(op).results[0];
+    if (!value.valid()) return std::nullopt;
+    return FusionDomain{site.editor().value(site.behindIdentities(value)).id, rule.relation, rule.limit};
 }
 
 /// What has to hold of every place, whatever the rule.
@@ -291,7 +300,12 @@ Outcome applyRule(const Rule& rule, Site& site, OperatorId root)
         if (match.violations.size() <= 1) checkPlace(rule, site, match);
         if (termOf(rule.replacement).kind == Term::Kind::value)
             if (std::optional<std::string> reason = site.namesOutput(root)) match.violations.push_back(*reason);
-        if (match.violations.empty()) return replaceBy(termOf(rule.replacement), site, match);
+        if (match.violations.empty()) {
+            std::optional<FusionDomain> domain = domainOf(rule, site, match);
+            Outcome outcome = replaceBy(termOf(rule.replacement), site, match);
+            outcome.domain = std::move(domain);
+            return outcome;
+        }
         if (match.violations.size() >= fewest || match.ops.size() < 2) continue;
         fewest = match.violations.size();
         refused = Outcome::declined(labelOf(termOf(rule.replacement)), match.violations.front());

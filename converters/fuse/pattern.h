@@ -37,6 +37,9 @@ struct Rule {
     std::vector<std::string> roots = {}; ///< a rule in code: the operators at which it begins
     Outcome (*apply)(Site& site, OperatorId root) = nullptr;
     bool isLate = false; ///< only when no other rule finds anything: what it makes hides what they look for
+    /// Where an approximate rule is equal: a name of the patterns (an operator's: its result), a relation and a number.
+    std::string domainOf = {}, relation = {};
+    double limit = 0;
 };
 
 /// Each file of rules has one; fuse.cpp lists them.

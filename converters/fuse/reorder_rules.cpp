@@ -120,7 +120,10 @@ Outcome oneHotProduct(Site& site, OperatorId root)
     draft.kind = {"tfl", "embedding_lookup"};
     draft.inputs = {oneHot.inputs[0], product.inputs[1]};
     draft.results = {site.editor().value(product.results[0]).type};
-    return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+    FusionDomain domain{site.editor().value(site.behindIdentities(oneHot.inputs[0])).id, "<=", static_cast<double>(depth->at(0) - 1)};
+    Outcome outcome = Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+    outcome.domain = std::move(domain);
+    return outcome;
 }
 
 } // namespace

@@ -193,6 +193,15 @@ ValueId Site::constant(std::string name, Shape shape, std::span<const int32_t> v
     return addConstant(std::move(name), DType::i32, std::move(shape), values.data(), values.size_bytes(), before);
 }
 
+void Site::becomeIdentity(OperatorId op, ValueId value)
+{
+    const ValueId result = m_editor.op(op).results[0];
+    m_editor.setResults(op, {result}); // a batch norm has more
+    m_editor.setKind(op, {"tf", "Identity"});
+    m_editor.setInputs(op, {value});
+    m_editor.setAttributes(op, {{"T", m_editor.value(result).type.dtype}});
+}
+
 OperatorId Site::fuse(std::vector<OperatorId> ops, OperatorDraft draft, std::initializer_list<std::string> parts)
 {
     const OperatorId root = ops.back();
@@ -210,9 +219,7 @@ OperatorId Site::fuse(std::vector<OperatorId> ops, OperatorDraft draft, std::ini
     if (staysNamed) { // somebody asks for the node by its name: it passes the result on
         draft.name = nameOf(root) + "/fused";
         made = m_editor.insert(std::move(draft), Sources(std::span<const OperatorId>(ops)), Place::before(root));
-        m_editor.setKind(root, {"tf", "Identity"});
-        m_editor.setInputs(root, {m_editor.op(made).results[0]});
-        m_editor.setAttributes(root, {{"T", m_editor.value(result).type.dtype}});
+        becomeIdentity(root, m_editor.op(made).results[0]);
         ops.pop_back();
         m_editor.eraseUnused(ops);
     } else {
@@ -250,9 +257,7 @@ void Site::bypass(OperatorId root, ValueId value, std::vector<OperatorId> ops)
     }
     const ValueId result = m_editor.op(root).results[0];
     if (isTensorFlow() && (m_editor.uses(result).empty() || isKept(root))) {
-        m_editor.setKind(root, {"tf", "Identity"});
-        m_editor.setInputs(root, {value});
-        m_editor.setAttributes(root, {{"T", m_editor.value(result).type.dtype}});
+        becomeIdentity(root, value);
     } else {
         m_editor.replaceUses(result, value);
     }

@@ -32,10 +32,11 @@ struct Outcome {
     std::string to;         ///< declined: what would have come out; fused: what came out, if that is no operator
     std::string reason;     ///< declined
     std::string label = {}; ///< recognised, and left as it is
+    std::optional<FusionDomain> domain = {};
     static Outcome nothing() { return {}; }
-    static Outcome labelled(std::string name) { return {{}, {}, {}, std::move(name)}; }
-    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_), {}}; }
-    static Outcome made(OperatorId op) { return {op, {}, {}, {}}; }
+    static Outcome labelled(std::string name) { return {{}, {}, {}, std::move(name), {}}; }
+    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_), {}, {}}; }
+    static Outcome made(OperatorId op) { return {op, {}, {}, {}, {}}; }
 };
 
 class Site {
@@ -89,6 +90,8 @@ public:
 
 private:
     ValueId addConstant(std::string name, DType dtype, Shape shape, const void* data, size_t bytes, OperatorId before);
+    /// It passes `value` on as its first and only result.
+    void becomeIdentity(OperatorId op, ValueId value);
     bool isKept(OperatorId op) const { return m_keeps.contains(m_editor.op(op).name) && !m_editor.op(op).name.empty(); }
 
     Model& m_model;

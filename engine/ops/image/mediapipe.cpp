@@ -12,12 +12,15 @@ using namespace loopscope;
 
 namespace {
 
-Result<StructWindow> checkWindow(const InferContext& context, bool withFilter)
+Result<StructWindow> checkWindow(const InferContext& context, bool withFilter, bool hasIndices = false)
 {
     const Shape& input = context.input(0).shape;
     if (input.hasRank() && input.rank() != 4)
         return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 4");
-    for (int i = 0; i < context.inputCount(); ++i) LS_CHECK_OK(requireDtype(context, 3, i, {DType::f32}));
+    for (int i = 0; i < context.inputCount(); ++i) {
+        if (hasIndices && i == 1) LS_CHECK_OK(requireDtype(context, 3, i, {DType::f32, DType::i32}));
+        else LS_CHECK_OK(requireDtype(context, 3, i, {DType::f32}));
+    }
     const auto window = StructWindow::from(context.attributes(), withFilter);
     if (!window)
         return InferContext::violated(2, withFilter ? "the options are no padding (1 or 2), strides and filter above 0"
@@ -44,7 +47,7 @@ Status inferMaxPooling(InferContext& context)
 
 Status inferMaxUnpooling(InferContext& context)
 {
-    LS_TRY(const StructWindow window, checkWindow(context, true));
+    LS_TRY(const StructWindow window, checkWindow(context, true, true));
     const Shape& input = context.input(0).shape;
     const Shape& indices = context.input(1).shape;
     if (input.isStatic() && indices.isStatic() && !(input == indices))
@@ -109,7 +112,8 @@ LS_DEFINE_OP(custom, MaxUnpooling2D)
 {
     OpDef def =
         definition(2, "input [N,H,W,C], indices [N,H,W,C]", "Numbers put back where the maxima of their windows were, zeros elsewhere.",
-                   "MediaPipe util/tflite/operations/max_unpooling.cc", inferMaxUnpooling);
+                   "MediaPipe util/tflite/operations/max_unpooling.cc; indices of i32: LiteRT kernels/perception/max_unpooling_2d.cc",
+                   inferMaxUnpooling);
     def.differs = "a place outside of the result is an error";
     return def;
 }

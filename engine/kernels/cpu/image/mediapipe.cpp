@@ -69,6 +69,22 @@ Status runMaxUnpooling(const KernelArgs& args)
     return {};
 }
 
+/// Indices of i32 are elements of a result's image, as TensorFlow's MaxPoolWithArgmax gives them (LiteRT kernels/perception).
+Status runFlatUnpooling(const KernelArgs& args)
+{
+    const Shape& in = args.in(0).shape;
+    const int64_t image = args.out(0).shape.countOf(1, 4), perImage = in.countOf(1, 4);
+    auto* out = args.out(0).as<float>();
+    std::fill_n(out, args.out(0).shape.elementCount(), 0.0F);
+    for (int64_t i = 0; i < in.elementCount(); ++i) {
+        const int64_t index = args.in(1).as<int32_t>()[i];
+        if (index < 0 || index >= image)
+            return kernelError(5, "index " + std::to_string(index) + " of element " + std::to_string(i) + " is outside of the result");
+        out[i / perImage * image + index] = args.in(0).as<float>()[i];
+    }
+    return {};
+}
+
 /// out = bias + Σ over the inputs that reach the pixel, in their order: row, column, channel.
 Status runTransposeConvBias(const KernelArgs& args)
 {
@@ -107,10 +123,11 @@ Status runTransposeConvBias(const KernelArgs& args)
     return {};
 }
 
-Result<PreparedKernel> prepare(const KernelSetup& setup, bool withFilter, KernelFunction run)
+/// `indices`: the operand that holds integers; −1: none does.
+Result<PreparedKernel> prepare(const KernelSetup& setup, bool withFilter, KernelFunction run, int indices = -1)
 {
-    for (const Tensor* input : setup.inputs)
-        if (input && input->dtype != DType::f32) return unsupportedDtypes(setup);
+    for (size_t i = 0; i < setup.inputs.size(); ++i)
+        if (static_cast<int>(i) != indices && setup.inputs[i] && setup.inputs[i]->dtype != DType::f32) return unsupportedDtypes(setup);
     const auto window = StructWindow::from(setup.attributes(), withFilter);
     if (!window) return Error(ErrorCode::unsupported, "options of a window").expected("padding, strides and filter");
     return PreparedKernel{run, std::make_shared<const StructWindow>(*window)};
@@ -127,7 +144,11 @@ LS_DEFINE_KERNELS(custom, MaxPoolingWithArgmax2D)
 LS_DEFINE_KERNELS(custom, MaxUnpooling2D)
 {
     registry.add({"custom", "MaxUnpooling2D", Profile::reference,
-                  [](const KernelSetup& setup) { return prepare(setup, true, runMaxUnpooling); }, "f32"});
+                  [](const KernelSetup& setup) {
+                      const bool isFlat = setup.has(1) && setup.in(1).dtype == DType::i32;
+                      return prepare(setup, true, isFlat ? runFlatUnpooling : runMaxUnpooling, isFlat ? 1 : -1);
+                  },
+                  "f32"});
 }
 
 LS_DEFINE_KERNELS(custom, Convolution2DTransposeBias)
