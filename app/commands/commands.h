@@ -25,6 +25,7 @@ Result<int> runRaiseCommand(const CommandContext& context);
 Result<int> runPassList(const CommandContext& context);
 Result<int> runOps(const CommandContext& context);
 Result<int> runDebug(const CommandContext& context);
+Result<int> runDap(const CommandContext& context);
 Result<int> runGui(const CommandContext& context);
 Result<int> runCheck(const CommandContext& context);
 Result<int> runHelp(const CommandContext& context);

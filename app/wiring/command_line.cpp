@@ -110,6 +110,8 @@ constexpr std::array kOptions = {
     OptionSpec{"ex", 0, "COMMAND", "none", "a debugger command, after the scripts", true},
     OptionSpec{"batch", 0, "", "", "no prompt: end after the commands, with an exit code", false},
     OptionSpec{"rc", 0, "", "", "run .loopscoperc of this folder first", false},
+    OptionSpec{"listen", 0, "PORT", "none", "a port of this machine for clients, which give the token that is printed; 0: a free one",
+               false},
     OptionSpec{"goto", 0, "ADDRESS", "none", "desktop: the place to go to, as the debugger's goto takes it", false},
     OptionSpec{"screenshot", 0, "FILE.png", "none", "desktop: draw the window into a file, without a screen, and end", false},
     OptionSpec{"size", 0, "WxH", "1280x800", "desktop: size of the window; 1280x800@2 draws at double resolution", false},

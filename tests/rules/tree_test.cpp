@@ -11,8 +11,8 @@ const std::vector<std::string> kCode = {"engine", "converters", "tracer", "viewe
 
 TEST(Tree, topLevelHoldsOnlyTheAgreedFolders)
 {
-    const std::set<std::string> allowed = {"app",     "engine", "viewer",  "tracer", "converters",
-                                           "shaders", "tests",  "samples", "docs",   "build"};
+    const std::set<std::string> allowed = {"app",   "engine",  "viewer", "tracer",  "converters", "shaders",
+                                           "tests", "samples", "docs",   "editors", "python",     "build"};
     for (const auto& entry : std::filesystem::directory_iterator(".")) {
         const std::string name = entry.path().filename().string();
         if (entry.is_directory() && name[0] != '.') {
