@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,10 @@ public:
     /// A value of its own with the same elements.
     Result<ValueId> copy(ValueId id);
 
+    /// The value, of which nobody looks at an element, may get another dtype.
+    void markStandIn(ValueId id) { m_standIns.push_back(id); }
+    const std::vector<ValueId>& standIns() const { return m_standIns; }
+
     ModelLowering& model() { return m_model; }
     void note(std::string text);
     std::string place() const { return m_place + "/" + m_op->name; }
@@ -89,6 +94,7 @@ private:
     Lowered* m_values = nullptr;
     std::string m_place, m_prefix;
     std::unordered_set<std::string> m_names;
+    std::vector<ValueId> m_standIns;
     std::map<std::pair<int, std::vector<int64_t>>, ValueId> m_integers;
 };
 
@@ -117,15 +123,21 @@ public:
     std::vector<TensorType> outputTypes(GraphId lowered) const;
     /// The variable has this value when a session begins.
     void initialise(const Operator& variable, const TensorAttribute& value);
-    int depth = 0; ///< of functions within functions
+    /// Where branches give different dtypes and one of them only a stand-in, that becomes one of the other's dtype.
+    void matchBranches(GraphId a, GraphId b);
+    int depth = 0;                                              ///< of functions within functions
+    bool hasOpenLists = false;                                  ///< whose elements have no shape before the first is written
+    int64_t padding() const { return m_hasEmptyLists ? 1 : 0; } ///< rows before the first element of each list
 
 private:
     const Model& m_source;
     const LowerOptions& m_options;
     LoweredModel m_result;
     std::map<std::string, GraphId> m_callees;
+    bool m_hasEmptyLists = false;
     void addInitialiser(Graph& main);
     std::unordered_set<std::string> m_ids;
+    std::set<std::pair<int32_t, int32_t>> m_standIns;                         ///< graph and value
     std::map<std::pair<std::string, std::string>, TensorAttribute> m_initial; ///< by container and shared name
 };
 

@@ -64,6 +64,7 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
     if (!m_source.hasGraph(callee.source)) return noForm("it calls a function that is not there");
     const Graph& source = m_source.graph(callee.source);
     std::string key = std::to_string(callee.source.index) + (callee.isCondition ? "?" : callee.isBody ? "*" : ":");
+    if (hasOpenLists) key += "open";
     std::vector<TensorType> types = callee.types;
     for (size_t i = 0; i < types.size(); ++i) {
         const size_t own = i - static_cast<size_t>(callee.extra);
@@ -104,8 +105,23 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
                     break;
                 }
     lowering.setOutputs(outputs);
+    for (const ValueId value : lowering.standIns()) m_standIns.emplace(id.index, value.index);
     put(id, std::move(lowering.graph()));
     return id;
+}
+
+void ModelLowering::matchBranches(GraphId a, GraphId b)
+{
+    const size_t count = std::min(m_result.model.graph(a).outputs.size(), m_result.model.graph(b).outputs.size());
+    for (size_t k = 0; k < count; ++k) {
+        const ValueId first = m_result.model.graph(a).outputs[k].value, second = m_result.model.graph(b).outputs[k].value;
+        if (!first.valid() || !second.valid()) continue;
+        TensorType& mine = m_result.model.graph(a).value(first).type;
+        TensorType& theirs = m_result.model.graph(b).value(second).type;
+        if (mine.dtype == theirs.dtype) continue;
+        if (m_standIns.contains({b.index, second.index})) theirs.dtype = mine.dtype; // it has no elements
+        else if (m_standIns.contains({a.index, first.index})) mine.dtype = theirs.dtype;
+    }
 }
 
 void ModelLowering::initialise(const Operator& variable, const TensorAttribute& value)
@@ -141,6 +157,9 @@ Result<LoweredModel> ModelLowering::lower(GraphId root)
     const Graph& source = m_source.graph(root);
     if (hasFramesOrSwitches(source))
         return Error(ErrorCode::unsupported, "it has control flow of TensorFlow 1, which has to be raised first");
+    for (const Graph& graph : m_source.graphs)
+        m_hasEmptyLists =
+            m_hasEmptyLists || std::ranges::any_of(graph.operators, [](const Operator& op) { return op.kind.name == "EmptyTensorList"; });
     m_result.model.dialect = Dialect::tfl;
     setAttribute(m_result.model.attributes, "description", std::string("Loopscope converted."));
     const GraphId id = reserve("main");

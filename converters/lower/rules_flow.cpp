@@ -61,6 +61,7 @@ Status branch(GraphLowering& l)
     const std::vector<TensorType> types = typesOf(l, std::span(inputs).subspan(1));
     LS_TRY(const GraphId then, l.model().calleeOf({calleeOf(l, "then_branch"), types}, l.place() + ":then"));
     LS_TRY(const GraphId otherwise, l.model().calleeOf({calleeOf(l, "else_branch"), types}, l.place() + ":else"));
+    l.model().matchBranches(then, otherwise);
     return finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
                       l.model().outputTypes(then));
 }
@@ -91,6 +92,7 @@ Status choice(GraphLowering& l)
     for (size_t k = 0; k < branches.size(); ++k) {
         LS_TRY(const GraphId graph, l.model().calleeOf({branches[k], types, 1}, l.place() + ":branch" + std::to_string(k)));
         lowered.push_back(graph);
+        l.model().matchBranches(lowered.front(), graph);
     }
     const std::vector<TensorType> results = l.model().outputTypes(lowered.front());
     const auto test = [](GraphLowering& in, ValueId index, int64_t k) {
@@ -132,10 +134,19 @@ Status call(GraphLowering& l)
     return {};
 }
 
+/// A list that nobody looks into, of the dtype that its counterpart in the other branch has.
+Status standIn(GraphLowering& l)
+{
+    l.bind(0, l.constant(TensorType(DType::f32, Shape{0}), std::make_shared<Constant>(Bytes()), l.op().name));
+    l.markStandIn(l.valueOf(l.op().results[0]));
+    return {};
+}
+
 /// What nobody reads, but a branch has to give.
 Status unread(GraphLowering& l)
 {
     const DType dtype = l.declared(0).dtype;
+    if (dtype == DType::variant) return standIn(l);
     Shape shape = l.declared(0).dynamicShape();
     if (const Attribute* const said = findAttribute(l.op().attributes, "shape"); said && said->as<Shape>()) shape = *said->as<Shape>();
     if (!shape.hasRank()) shape = Shape{};

@@ -1,4 +1,5 @@
-// TensorLists as TFLite can carry them: one tensor, whose first dimension counts the elements. All elements have one known shape.
+// TensorLists as TFLite can carry them: one tensor, whose rows are the elements. All elements have one shape. LiteRT's While takes no
+// tensor without elements; where lists begin empty, all have a row of zeros before their first element.
 #include "converters/lower/graph_lowering.h"
 
 #include <algorithm>
@@ -21,33 +22,107 @@ ValueId numbers(GraphLowering& l, std::initializer_list<int64_t> values)
 }
 ValueId number(GraphLowering& l, int64_t value) { return l.integerConstant(DType::i32, std::array{value}, true); }
 
-/// `count` (i32[1]) elements of zeros.
-Status makeList(GraphLowering& l, ValueId count)
+/// The row of element `index`, a scalar or a vector of them.
+Result<ValueId> rowOf(GraphLowering& l, ValueId index)
+{
+    if (l.model().padding() == 0) return index;
+    return l.emit("add", {index, number(l, 1)}, {}, l.type(index).dtype);
+}
+
+/// `rows` (i32[1]) rows of zeros. Where the shape of an element is open, it is a stand-in until the first is written.
+Status makeList(GraphLowering& l, ValueId rows)
 {
     const DType dtype = elementOf(l);
     if (dtype != DType::f32 && dtype != DType::i32 && dtype != DType::i64 && dtype != DType::boolean)
         return noForm("a list of " + std::string(dtypeName(dtype)));
-    const auto shape = l.integers(l.input(0));
-    if (!shape || l.type(l.input(0)).shape.rank() != 1 || std::ranges::any_of(*shape, [](int64_t d) { return d < 0; }))
-        return noForm("a list whose elements have no known shape");
-    LS_TRY(const ValueId whole, l.emit("concatenation", {count, l.integerConstant(DType::i32, *shape)}, {{"axis", int64_t{0}}}));
+    auto shape = l.integers(l.input(0));
+    if (!shape || l.type(l.input(0)).shape.rank() != 1 || std::ranges::any_of(*shape, [](int64_t d) { return d < 0; })) {
+        shape = {1}; // no less, so that LiteRT's While takes it
+        l.model().hasOpenLists = true;
+    }
+    LS_TRY(const ValueId whole, l.emit("concatenation", {rows, l.integerConstant(DType::i32, *shape)}, {{"axis", int64_t{0}}}));
     LS_TRY(const ValueId list, l.emit("fill", {whole, l.realConstant(dtype, 0)}, {}, dtype));
     l.bind(0, list);
     return {};
 }
 
+/// How many rows the list has, as i32[1].
+Result<ValueId> rowsOf(GraphLowering& l)
+{
+    LS_TRY(const ValueId shape, l.shapeOf(l.input(0)));
+    return l.emit("slice", {shape, numbers(l, {0}), numbers(l, {1})}, {}, DType::i32);
+}
+
+Result<ValueId> joined(GraphLowering& l, ValueId a, ValueId b, DType dtype)
+{
+    return l.emit("concatenation", {a, b}, {{"axis", int64_t{0}}}, dtype);
+}
+
+/// The list with `rows` (i32[1]) of elements of this shape (i32[rank]): what it has, and zeros where it has stand-ins or is too short.
+/// `item`: the shape as far as it is known.
+Result<ValueId> shaped(GraphLowering& l, ValueId rows, ValueId elementShape, const Shape& item)
+{
+    const DType dtype = l.type(l.input(0)).dtype;
+    LS_TRY(const ValueId whole, joined(l, rows, elementShape, DType::i32));
+    LS_TRY(const ValueId size, l.emit("reduce_prod", {whole, numbers(l, {0})}, {{"keep_dims", true}}, DType::i32));
+    LS_TRY(const ValueId flat, l.emit("reshape", {l.input(0), numbers(l, {-1})}, {}, dtype));
+    LS_TRY(const ValueId zeros, l.emit("fill", {size, l.realConstant(dtype, 0)}, {}, dtype));
+    LS_TRY(const ValueId both, joined(l, flat, zeros, dtype));
+    LS_TRY(const ValueId kept, l.emit("slice", {both, numbers(l, {0}), size}, {}, dtype));
+    Shape known = Shape::unknownRank(); // LiteRT looks at what files say of operands, be it open
+    if (item.hasRank()) {
+        std::vector<int64_t> dims = {-1};
+        for (int d = 0; d < item.rank(); ++d) dims.push_back(item[d]);
+        known = Shape(dims);
+    }
+    LS_TRY(const std::vector<ValueId> results, l.emitAll({"tfl", "reshape"}, {kept, whole}, {}, {TensorType(dtype, known)}));
+    return results.front();
+}
+
 Status reserve(GraphLowering& l)
 {
     LS_TRY(const ValueId count, l.asInt32(l.input(1)));
-    LS_TRY(const ValueId one, l.emit("reshape", {count, numbers(l, {1})}));
+    LS_TRY(const ValueId rows, rowOf(l, count));
+    LS_TRY(const ValueId one, l.emit("reshape", {rows, numbers(l, {1})}));
     return makeList(l, one);
 }
 
-Status emptyList(GraphLowering& l) { return makeList(l, numbers(l, {0})); }
+Status emptyList(GraphLowering& l) { return makeList(l, numbers(l, {l.model().padding()})); }
 
-Status isList(GraphLowering& l)
+/// A tensor whose rows are the elements.
+Status fromTensor(GraphLowering& l)
 {
-    l.bind(0, l.input(0));
+    if (l.model().padding() == 0) {
+        l.bind(0, l.input(0));
+        return {};
+    }
+    const DType dtype = l.type(l.input(0)).dtype;
+    LS_TRY(const ValueId shape, l.shapeOf(l.input(0)));
+    LS_TRY(const ValueId rest, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {-1})}, {}, DType::i32));
+    LS_TRY(const ValueId first, joined(l, numbers(l, {1}), rest, DType::i32));
+    LS_TRY(const ValueId row, l.emit("fill", {first, l.realConstant(dtype, 0)}, {}, dtype));
+    LS_TRY(const ValueId list, joined(l, row, l.input(0), dtype));
+    l.bind(0, list);
+    return {};
+}
+
+/// The elements in one tensor. What nothing was written to is zeros, if their shape is said.
+Status stack(GraphLowering& l)
+{
+    ValueId list = l.input(0);
+    const auto shape = l.inputCount() > 1 ? l.integers(l.input(1)) : std::nullopt;
+    if (l.model().hasOpenLists && shape && l.type(l.input(1)).shape.rank() == 1 &&
+        std::ranges::none_of(*shape, [](int64_t d) { return d < 0; })) {
+        LS_TRY(const ValueId rows, rowsOf(l));
+        LS_TRY(list, shaped(l, rows, l.integerConstant(DType::i32, *shape), Shape(*shape)));
+    }
+    if (l.model().padding() > 0) {
+        LS_TRY(const ValueId rows, rowsOf(l));
+        LS_TRY(const ValueId last, l.emit("reshape", {rows, l.integerConstant(DType::i32, {})}, {}, DType::i32));
+        LS_TRY(const ValueId range, l.emit("range", {number(l, 1), last, number(l, 1)}, {}, DType::i32));
+        LS_TRY(list, l.emit("gather", {list, range}, {{"axis", int64_t{0}}}, l.type(list).dtype));
+    }
+    l.bind(0, list);
     return {};
 }
 
@@ -61,24 +136,46 @@ Status setItem(GraphLowering& l)
     LS_TRY(const ValueId shape, l.shapeOf(l.input(2)));
     LS_TRY(const ValueId rank, l.shapeOf(shape));
     LS_TRY(const ValueId zeros, l.emit("fill", {rank, number(l, 0)}, {}, DType::i32));
-    LS_TRY(const ValueId index, l.emit("reshape", {l.input(1), numbers(l, {1})}));
+    LS_TRY(const ValueId own, rowOf(l, l.input(1)));
+    LS_TRY(const ValueId index, l.emit("reshape", {own, numbers(l, {1})}));
     LS_TRY(const ValueId start, l.emit("concatenation", {index, zeros}, {{"axis", int64_t{0}}}));
-    LS_TRY(const ValueId list, l.emit("dynamic_update_slice", {l.input(0), row, start}, {}, l.type(l.input(0)).dtype));
+    ValueId whole = l.input(0);
+    const Attribute* const grows = findAttribute(l.op().attributes, "resize_if_index_out_of_bounds");
+    const bool isGrowing = grows && grows->as<bool>() && *grows->as<bool>();
+    if (l.model().hasOpenLists || isGrowing) {
+        LS_TRY(ValueId rows, rowsOf(l));
+        if (isGrowing) {
+            LS_TRY(const ValueId needed, l.emit("add", {index, numbers(l, {1})}, {}, DType::i32));
+            LS_TRY(rows, l.emit("maximum", {rows, needed}, {}, DType::i32));
+        }
+        LS_TRY(whole, shaped(l, rows, shape, l.type(l.input(2)).dynamicShape()));
+    }
+    LS_TRY(const ValueId list, l.emit("dynamic_update_slice", {whole, row, start}, {}, l.type(whole).dtype));
     l.bind(0, list);
     return {};
 }
 
-Status getItem(GraphLowering& l) { return l.finish("gather", {l.input(0), l.input(1)}, {{"axis", int64_t{0}}}); }
+Status getItem(GraphLowering& l)
+{
+    LS_TRY(const ValueId row, rowOf(l, l.input(1)));
+    return l.finish("gather", {l.input(0), row}, {{"axis", int64_t{0}}});
+}
 
-Result<ValueId> lengthOf(GraphLowering& l)
+/// A scalar.
+Result<ValueId> lastRow(GraphLowering& l)
 {
     LS_TRY(const ValueId shape, l.shapeOf(l.input(0)));
-    return l.emit("gather", {shape, number(l, 0)}, {{"axis", int64_t{0}}}, DType::i32);
+    LS_TRY(const ValueId rows, l.emit("gather", {shape, number(l, 0)}, {{"axis", int64_t{0}}}, DType::i32));
+    return l.emit("sub", {rows, number(l, 1)});
 }
 
 Status length(GraphLowering& l)
 {
-    LS_TRY(const ValueId count, lengthOf(l));
+    LS_TRY(const ValueId shape, l.shapeOf(l.input(0)));
+    LS_TRY(ValueId count, l.emit("gather", {shape, number(l, 0)}, {{"axis", int64_t{0}}}, DType::i32));
+    if (l.model().padding() > 0) {
+        LS_TRY(count, l.emit("sub", {count, number(l, 1)}));
+    }
     l.bind(0, count);
     return {};
 }
@@ -95,15 +192,20 @@ Status elementShape(GraphLowering& l)
 Status pushBack(GraphLowering& l)
 {
     LS_TRY(const ValueId row, asList(l, l.input(1)));
-    LS_TRY(const ValueId list, l.emit("concatenation", {l.input(0), row}, {{"axis", int64_t{0}}}));
+    ValueId whole = l.input(0);
+    if (l.model().hasOpenLists) { // a list without elements does not know their rank
+        LS_TRY(const ValueId rows, rowsOf(l));
+        LS_TRY(const ValueId shape, l.shapeOf(l.input(1)));
+        LS_TRY(whole, shaped(l, rows, shape, l.type(l.input(1)).dynamicShape()));
+    }
+    LS_TRY(const ValueId list, joined(l, whole, row, l.type(l.input(1)).dtype));
     l.bind(0, list);
     return {};
 }
 
 Status popBack(GraphLowering& l)
 {
-    LS_TRY(const ValueId count, lengthOf(l));
-    LS_TRY(const ValueId last, l.emit("sub", {count, number(l, 1)}));
+    LS_TRY(const ValueId last, lastRow(l));
     LS_TRY(const ValueId item, l.emit("gather", {l.input(0), last}, {{"axis", int64_t{0}}}, l.declared(1).dtype));
     LS_TRY(const ValueId rest, l.emit("range", {number(l, 0), last, number(l, 1)}, {}, DType::i32));
     LS_TRY(const ValueId list, l.emit("gather", {l.input(0), rest}, {{"axis", int64_t{0}}}, l.type(l.input(0)).dtype));
@@ -112,12 +214,10 @@ Status popBack(GraphLowering& l)
     return {};
 }
 
-Status gatherList(GraphLowering& l) { return l.finish("gather", {l.input(0), l.input(1)}, {{"axis", int64_t{0}}}); }
-
 constexpr NamedRule kRules[] = {
     {"EmptyTensorList", emptyList},
-    {"TensorListFromTensor", isList},
-    {"TensorListGather", gatherList},
+    {"TensorListFromTensor", fromTensor},
+    {"TensorListGather", getItem},
     {"TensorListGetItem", getItem},
     {"TensorListElementShape", elementShape},
     {"TensorListLength", length},
@@ -125,7 +225,7 @@ constexpr NamedRule kRules[] = {
     {"TensorListPushBack", pushBack},
     {"TensorListReserve", reserve},
     {"TensorListSetItem", setItem},
-    {"TensorListStack", isList},
+    {"TensorListStack", stack},
 };
 
 } // namespace

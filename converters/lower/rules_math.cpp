@@ -1,6 +1,7 @@
 // Arithmetic and movement of elements whose operands or attributes stand elsewhere in TFLite, or that several of its operators make up.
 #include "converters/lower/graph_lowering.h"
 
+#include <algorithm>
 #include <array>
 
 namespace loopscope::lowering {
@@ -35,6 +36,51 @@ Status addN(GraphLowering& l)
 {
     if (l.inputCount() == 1) return isOperand(l);
     return l.inputCount() == 2 ? l.finish("add", l.inputs()) : l.finish("add_n", l.inputs());
+}
+
+/// LiteRT packs no bool: those get a dimension more each, and are joined along it.
+Status pack(GraphLowering& l)
+{
+    const int64_t axis = attributeInt(l.op().attributes, "axis", 0);
+    if (l.type(l.input(0)).dtype != DType::boolean)
+        return l.finish("pack", l.inputs(), {{"axis", axis}, {"values_count", static_cast<int64_t>(l.inputCount())}});
+    std::vector<ValueId> rows;
+    for (const ValueId input : l.inputs()) {
+        LS_TRY(const ValueId row, l.emit("expand_dims", {input, l.integerConstant(DType::i32, std::array{axis}, true)}));
+        rows.push_back(row);
+    }
+    return l.finish("concatenation", std::move(rows), {{"axis", axis}});
+}
+
+/// TFLite squares floats only.
+Status square(GraphLowering& l)
+{
+    if (isFloat(l.type(l.input(0)).dtype)) return l.finish("square", l.inputs());
+    return l.finish("mul", {l.input(0), l.input(0)});
+}
+
+/// Over which dimensions the gradient of each operand has to be summed up: those where its shape, filled up with ones, is 1.
+Status broadcastGradientArgs(GraphLowering& l)
+{
+    const Shape &a = l.type(l.input(0)).shape, &b = l.type(l.input(1)).shape;
+    if (a.rank() != 1 || b.rank() != 1 || a[0] < 0 || b[0] < 0 || l.type(l.input(0)).signature || l.type(l.input(1)).signature)
+        return noForm("shapes of unknown length");
+    constexpr std::array<int64_t, 1> kFlat = {-1}, kOne = {1};
+    for (int k = 0; k < 2; ++k) {
+        ValueId shape = l.input(k);
+        LS_TRY(shape, l.asInt32(shape));
+        const int64_t missing = std::max(a[0], b[0]) - (k == 0 ? a[0] : b[0]);
+        if (missing > 0) {
+            const ValueId ones = l.integerConstant(DType::i32, std::vector<int64_t>(static_cast<size_t>(missing), 1));
+            LS_TRY(shape, l.emit("concatenation", {ones, shape}, {{"axis", int64_t{0}}}, DType::i32));
+        }
+        LS_TRY(const ValueId isOne, l.emit("equal", {shape, l.integerConstant(DType::i32, kOne, true)}, {}, DType::boolean));
+        LS_TRY(const ValueId places, l.emit("where", {isOne}, {}, DType::i64));
+        LS_TRY(const ValueId flat, l.emit("reshape", {places, l.integerConstant(DType::i32, kFlat)}, {}, DType::i64));
+        LS_TRY(const ValueId dims, l.emit("cast", {flat}, {}, l.declared(k).dtype));
+        l.bind(k, dims);
+    }
+    return {};
 }
 
 Status mirrorPad(GraphLowering& l)
@@ -162,6 +208,7 @@ Status reluGrad(GraphLowering& l)
 
 constexpr NamedRule kRules[] = {
     {"AddN", addN},
+    {"BroadcastGradientArgs", broadcastGradientArgs},
     {"CheckNumerics", isOperand},
     {"ConcatV2", concat},
     {"Empty", empty},
@@ -180,6 +227,7 @@ constexpr NamedRule kRules[] = {
     {"LogicalXor", logicalXor},
     {"MirrorPad", mirrorPad},
     {"OnesLike", onesLike},
+    {"Pack", pack},
     {"PlaceholderWithDefault", isOperand},
     {"PreventGradient", isOperand},
     {"Reciprocal", reciprocal},
@@ -189,6 +237,7 @@ constexpr NamedRule kRules[] = {
     {"Size", size},
     {"Snapshot", isOperand},
     {"Softplus", softplus},
+    {"Square", square},
     {"StopGradient", isOperand},
     {"Tan", tan},
     {"TanhGrad", tanhGrad},
