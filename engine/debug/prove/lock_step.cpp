@@ -16,8 +16,10 @@ namespace loopscope {
 
 namespace {
 
-constexpr int kRoundsAfter = 4;      ///< for what comes before a difference in the first run, and is compared after it
-constexpr int64_t kTicksAtOnce = 64; ///< that one run goes on before it is asked which of the two is behind
+constexpr int kRoundsAfter = 4; ///< for what comes before a difference in the first run, and is compared after it
+// How far one run goes on before it is asked which of the two is behind: as long as what waits stays in a processor's cache.
+constexpr int64_t kFewestTicks = 1, kMostTicks = 256;
+constexpr uint64_t kBytesAtOnce = 256 << 10;
 
 /// A tensor with bytes of its own, which are kept where they fit.
 struct Held {
@@ -177,7 +179,10 @@ public:
             RunMap::Side next = m_bytes[RunMap::here] <= m_bytes[RunMap::there] ? RunMap::here : RunMap::there;
             if (m_isEnded[next]) next = next == RunMap::here ? RunMap::there : RunMap::here;
             Executor& executor = *m_executors[next];
-            end(next, executor.runTo(executor.tick().number + kTicksAtOnce));
+            end(next, executor.runTo(executor.tick().number + m_ticks));
+            if (const uint64_t waiting = std::max(m_bytes[RunMap::here], m_bytes[RunMap::there]); waiting > kBytesAtOnce)
+                m_ticks = std::max(m_ticks / 2, kFewestTicks);
+            else if (waiting < kBytesAtOnce / 4) m_ticks = std::min(m_ticks * 2, kMostTicks);
             if (m_bytes[RunMap::here] + m_bytes[RunMap::there] > m_options.mostBytes) letGo();
             if (m_proof.verdict == ProofVerdict::different && ++m_roundsSince > kRoundsAfter) break; // the rest would say nothing new
         }
@@ -217,8 +222,8 @@ public:
         ++(choice.isLoop ? m_proof.trips : m_proof.branches);
         if (mine.number != theirs.number) {
             ProofDifference difference;
-            difference.address = mine.address;
-            difference.there = theirs.address;
+            difference.address = m_followers[RunMap::here]->addressOf(mine);
+            difference.there = m_followers[RunMap::there]->addressOf(theirs);
             difference.step = mine.step;
             difference.kind = choice.isLoop ? "trips" : "branch";
             difference.a = std::to_string(mine.number);
@@ -236,7 +241,7 @@ public:
         if (known == m_choices.end() || known->second.side != ended || trips <= known->second.choice.number) return;
         ProofDifference difference; // it may go round for ever
         const std::string more = std::to_string(trips) + " or more", all = std::to_string(known->second.choice.number);
-        const std::string loop = m_followers[side]->addressOfLoop(iteration), &other = known->second.choice.address;
+        const std::string loop = m_followers[side]->addressOfLoop(iteration), other = m_followers[ended]->addressOf(known->second.choice);
         difference.kind = "trips";
         difference.address = side == RunMap::here ? loop : other;
         difference.there = side == RunMap::here ? other : loop;
@@ -468,6 +473,7 @@ private:
     const ProofOptions& m_options;
     Proof m_proof;
     std::vector<Queue> m_queues; ///< by key
+    int64_t m_ticks = 16;        ///< that a run goes on at a time
     int m_roundsSince = 0;       ///< that a difference is known
     std::array<uint64_t, 2> m_bytes = {0, 0};
     std::array<bool, 2> m_isEnded = {false, false};

@@ -21,6 +21,7 @@ uint64_t mixed(uint64_t chain, uint64_t part)
     return x ^ (x >> 31);
 }
 
+constexpr size_t kMostSpares = 1024;            ///< invocations whose memory is kept
 constexpr uint64_t kChoice = 0x6272616e6368ULL; ///< apart from iterations of the same place
 
 bool countsIterations(const InvocationStart& start) { return start.role == CallRole::loop || start.role == CallRole::frame; }
@@ -97,10 +98,22 @@ const std::shared_ptr<ProofCall>& RunFollower::callOf(InvocationId id)
     return m_lastCall;
 }
 
+std::shared_ptr<ProofCall> RunFollower::freshCall()
+{
+    if (!m_spares.empty() && m_spares.front().use_count() > 1) { // something still lies in it: the next time round
+        m_spares.push_back(std::move(m_spares.front()));
+        m_spares.pop_front();
+    }
+    if (m_spares.empty() || m_spares.front().use_count() > 1) return std::make_shared<ProofCall>();
+    std::shared_ptr<ProofCall> call = std::move(m_spares.front());
+    m_spares.pop_front();
+    call->reset();
+    return call;
+}
+
 void RunFollower::invocationStarted(const InvocationStart& e)
 {
-    std::shared_ptr<ProofCall> call = m_spare && m_spare.use_count() == 1 ? std::move(m_spare) : std::make_shared<ProofCall>();
-    *call = ProofCall();
+    std::shared_ptr<ProofCall> call = freshCall();
     call->start = e;
     if (e.parent.number != 0) call->parent = callOf(e.parent);
     if (call->parent) enter(*call);
@@ -150,26 +163,25 @@ void RunFollower::enter(ProofCall& call)
     }
     if (start.role == CallRole::call || start.role == CallRole::init || start.role == CallRole::region) return;
     const int64_t taken = start.role == CallRole::thenBranch ? 0 : start.role == CallRole::elseBranch ? 1 : start.branch;
-    m_listener.chose(m_side, {false, mixed(place, kChoice), taken,
-                              addressIn(outer, call.parentInCond, start.callerGraph, start.site, -1, CallRole::call), start.step});
+    m_listener.chose(m_side, {false, mixed(place, kChoice), taken, call.parent, call.parentInCond, start.callerGraph, start.site,
+                              CallRole::call, start.step});
 }
 
-void RunFollower::tellLoops(ProofCall& call, Step step)
+void RunFollower::tellLoops(const std::shared_ptr<ProofCall>& call, Step step)
 {
-    for (const ProofCall::Loop& loop : call.loops) {
-        const bool inCond = call.start.cond.valid() && loop.graph == call.start.cond;
-        m_listener.chose(
-            m_side, {true, mixed(call.chain, loop.mark), loop.trips, addressIn(call, inCond, loop.graph, loop.site, -1, loop.role), step});
+    for (const ProofCall::Loop& loop : call->loops) {
+        const bool inCond = call->start.cond.valid() && loop.graph == call->start.cond;
+        m_listener.chose(m_side, {true, mixed(call->chain, loop.mark), loop.trips, call, inCond, loop.graph, loop.site, loop.role, step});
     }
-    call.loops.clear();
+    call->loops.clear();
 }
 
 void RunFollower::invocationEnded(const InvocationEnd& e)
 {
     const auto found = std::find_if(m_calls.rbegin(), m_calls.rend(), [&](const auto& call) { return call->start.id == e.id; });
     if (found == m_calls.rend()) return;
-    tellLoops(**found, e.step);
-    m_spare = std::move(*found);
+    tellLoops(*found, e.step);
+    if (m_spares.size() < kMostSpares) m_spares.push_back(std::move(*found));
     m_calls.erase(std::next(found).base());
     if (m_last == e.id) {
         m_last = -1;
@@ -179,7 +191,7 @@ void RunFollower::invocationEnded(const InvocationEnd& e)
 
 void RunFollower::finish()
 {
-    for (const std::shared_ptr<ProofCall>& call : m_calls) tellLoops(*call, -1);
+    for (const std::shared_ptr<ProofCall>& call : m_calls) tellLoops(call, -1);
     m_calls.clear();
     m_last = -1;
     m_lastCall = nullptr;
@@ -217,6 +229,11 @@ void RunFollower::runEnded(const RunEnd& e) { m_end = e.reason; }
 std::string RunFollower::addressOf(const ProofCall& call, GraphId graph, OperatorId op, int32_t slot) const
 {
     return addressIn(call, call.start.cond.valid() && graph == call.start.cond, graph, op, slot, CallRole::call);
+}
+
+std::string RunFollower::addressOf(const ProofChoice& choice) const
+{
+    return addressIn(*choice.call, choice.inCond, choice.graph, choice.site, -1, choice.role);
 }
 
 std::string RunFollower::addressOfLoop(const ProofCall& iteration) const

@@ -5,9 +5,11 @@
 #include "engine/exec/executor.h"
 #include "engine/observe/execution_observer.h"
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope {
@@ -36,6 +38,14 @@ struct ProofCall {
         const RunMap::Call *body = nullptr, *inCond = nullptr;
     } entered;
 
+    /// As new, but for the memory that it has.
+    void reset()
+    {
+        std::vector<Loop> memory = std::move(loops);
+        memory.clear();
+        *this = ProofCall();
+        loops = std::move(memory);
+    }
     const RunMap::Scope* scopeOf(GraphId graph) const { return start.cond.valid() && graph == start.cond ? cond : body; }
 };
 
@@ -57,7 +67,11 @@ struct ProofChoice {
     bool isLoop = false;
     uint64_t place = 0;
     int64_t number = 0;
-    std::string address;
+    std::shared_ptr<ProofCall> call; ///< that the operator lies in; its address costs too much to be told every time
+    bool inCond = false;
+    GraphId graph;
+    OperatorId site;
+    CallRole role = CallRole::call;
     Step step;
 };
 
@@ -86,13 +100,15 @@ public:
     void finish();
 
     std::string addressOf(const ProofCall& call, GraphId graph, OperatorId op, int32_t slot) const;
+    std::string addressOf(const ProofChoice& choice) const;
     /// Of the loop that an iteration belongs to.
     std::string addressOfLoop(const ProofCall& iteration) const;
 
 private:
     const std::shared_ptr<ProofCall>& callOf(InvocationId id);
     void enter(ProofCall& call);
-    void tellLoops(ProofCall& call, Step step);
+    void tellLoops(const std::shared_ptr<ProofCall>& call, Step step);
+    std::shared_ptr<ProofCall> freshCall();
     std::string addressIn(const ProofCall& call, bool inCond, GraphId graph, OperatorId op, int32_t slot, CallRole site) const;
 
     const RunMap::Side m_side;
@@ -100,7 +116,7 @@ private:
     const RunMap& m_map;
     ProofListener& m_listener;
     std::vector<std::shared_ptr<ProofCall>> m_calls; ///< open ones, the newest last
-    std::shared_ptr<ProofCall> m_spare;              ///< one that has ended, with its memory
+    std::deque<std::shared_ptr<ProofCall>> m_spares; ///< that have ended, with their memory; the oldest, which wait least, first
     InvocationId m_last = -1;
     std::shared_ptr<ProofCall> m_lastCall;
     struct Facts {
