@@ -13,8 +13,10 @@ Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section)
     if (section.words.empty()) return Error(ErrorCode::usage, "'== pass' names no pass");
     PassPlan plan;
     LS_TRY(plan.passes, passNames(section.words.front()));
-    const PassContext context{visibleNames({section.value("fetch")}, {section.value("target")}, {section.value("feed")}),
-                              constantEvaluator()};
+    const PassContext context{
+        visibleNames({section.value("fetch")}, {section.value("target")}, {section.value("feed")}),
+        constantEvaluator(),
+        {GraphId(0), namesIn({section.value("of")}), namesIn({section.value("wrt")}), namesIn({section.value("recompute")})}};
     LS_TRY(std::vector<PassRun> runs, runPasses(model, plan, context));
     RewriteReport all;
     for (PassRun& run : runs) {

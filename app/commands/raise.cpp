@@ -138,7 +138,10 @@ Result<int> runRaiseCommand(const CommandContext& context)
     const LoadedModel before = file;
     std::vector<std::string> targets = arguments.all("target"); // what a session runs, be it before anything else
     if (arguments.has("fetch") || arguments.has("target")) std::ranges::copy(arguments.all("init"), std::back_inserter(targets));
-    const PassContext passes{visibleNames(arguments.all("fetch"), targets, arguments.all("feed")), constantEvaluator()};
+    const PassContext passes{
+        visibleNames(arguments.all("fetch"), targets, arguments.all("feed")),
+        constantEvaluator(),
+        {GraphId(0), namesIn(arguments.all("of")), namesIn(arguments.all("wrt")), namesIn(arguments.all("recompute"))}};
     Result<std::vector<PassRun>> runs = runPasses(file.model, plan, passes);
     if (!runs.ok()) return std::move(runs).takeError().at(file.path);
     const std::vector<Declined> declined = allDeclined(*runs);

@@ -1,7 +1,8 @@
 #include "app/wiring/backend.h"
 
-#include "app/output/operator_status.h"
 #include "app/wiring/command_line.h"
+#include "app/wiring/placement.h"
+#include "app/wiring/tf_target.h"
 #include "engine/device/vulkan_memory.h"
 
 #include <cstdlib>
@@ -93,19 +94,18 @@ Result<bool> wantsDevice(const Arguments& arguments)
 
 Status placeOperators(const Arguments& arguments, Model& model)
 {
-    for (const std::string& text : arguments.all("place")) {
-        const size_t equals = text.rfind('=');
-        const std::string pattern = text.substr(0, equals), place = equals == std::string::npos ? "" : text.substr(equals + 1);
-        if (place != "cpu") return Error(ErrorCode::usage, "option '--place'").found("'" + text + "'").expected("PATTERN=cpu");
+    const std::vector<std::string>& texts = arguments.all("place");
+    if (asksForDevices(texts)) {
+        const Result<CutReport> report = cutAsAsked(texts, model, rootOf(model, arguments.text("signature")));
+        return report.ok() ? Status() : Status(report.error().copy());
+    }
+    for (const std::string& text : texts) {
+        const std::string pattern = text.substr(0, text.rfind('='));
         bool fits = false;
         for (Graph& graph : model.graphs)
             for (size_t o = 0; o < graph.operators.size(); ++o) {
-                Operator& op = graph.operators[o];
-                const std::string label = op.kind.name + "#" + std::to_string(o);
-                if (!matchesWildcard(pattern, op.kind.name) && !matchesWildcard(pattern, label) &&
-                    !matchesWildcard(pattern, graph.id + "/" + label))
-                    continue;
-                setAttribute(op.attributes, "@place", Word{"cpu"});
+                if (!fitsPlace(pattern, graph, o)) continue;
+                setAttribute(graph.operators[o].attributes, "@place", Word{"cpu"});
                 fits = true;
             }
         if (!fits) return Error(ErrorCode::usage, "option '--place'").found("'" + pattern + "', which fits no operator");

@@ -26,8 +26,9 @@ Result<bool> wantsDevice(const Arguments& arguments);
 Result<std::unique_ptr<DeviceMemory>> deviceMemoryFor(const ExecutionOptions& options);
 /// Gives options of the profile `vulkan` the device's memory, which lives as long as the program; others need none. Errors: device.
 Status giveDevice(ExecutionOptions& options);
-/// --place PATTERN=cpu: marks operators that no device may run with the fact `@place=cpu`, which listings show. A pattern is a kind, `add`,
-/// or an operator, `main/add#2`; `*` and `?` stand for others. Errors: usage, a pattern that fits nothing.
+/// --place PATTERN=cpu: marks operators that no GPU may run with the fact `@place=cpu`, which listings show. With other devices, or
+/// random:N:SEED, a TensorFlow graph is cut between them (placement.h). A pattern is a kind, `add`, an operator, `main/add#2`, or a node's
+/// name, `while/*`; `*` and `?` stand for others. Errors: usage, a pattern that fits nothing, a graph that cannot be cut so.
 Status placeOperators(const Arguments& arguments, Model& model);
 /// --strict: an error if an operator ran on the CPU. Errors: unsupported.
 Status checkStrict(const Arguments& arguments, const Executor& executor);

@@ -27,7 +27,11 @@ constexpr std::array kOptions = {
     OptionSpec{"json", 0, "", "", "machine form, one object per line; errors too", false},
     OptionSpec{"backend", 0, "cpu|vulkan|auto", "cpu", "where operators run", false},
     OptionSpec{"device", 0, "NAME", "the first GPU", "which device: a part of its name, its index or its type in 'devices'", false},
-    OptionSpec{"place", 0, "PATTERN=cpu", "none", "operators that no device may run: a kind (add) or an operator (main/add#2)", true},
+    OptionSpec{
+        "place", 0, "PATTERN=DEVICE", "none",
+        "which device runs an operator: a kind (add), an operator (main/add#2) or a node (while/*); 'cpu': not the GPU; TensorFlow graphs "
+        "are cut between other names, or random:N:SEED",
+        true},
     OptionSpec{"strict", 0, "", "", "an error if an operator has to run on the CPU, or if something cannot be raised", false},
     OptionSpec{"profile", 0, "reference|fast|xnnpack", "reference", "how exactly operators compute", false},
     OptionSpec{"seed", 0, "N", "1", "seed of @rand inputs and random operators", false},
@@ -98,6 +102,12 @@ constexpr std::array kOptions = {
     OptionSpec{"allow-custom", 0, "", "", "keep operators without a form in TFLite as custom operators", false},
     OptionSpec{"skip", 0, "LIST", "none", "passes, or rules of fuse, to leave out", false},
     OptionSpec{"why", 0, "OPERATOR", "none", "fuse: only tell why the operator was not fused, or into what", false},
+    OptionSpec{"of", 0, "NAME", "none", "the values whose gradient is computed: the sum of all their elements (a,b)", true},
+    OptionSpec{"wrt", 0, "NAME", "none", "what the gradient is taken by, one each (x,w:1); of a variable: its handle", true},
+    OptionSpec{
+        "recompute", 0, "PATTERN", "none",
+        "operators in functions that backpropagation computes again instead of keeping what they gave: a kind (Tanh) or a name (mlp/*)",
+        true},
     OptionSpec{"show", 0, "LIST", "none", "passes before and after which the model is printed", false},
     OptionSpec{"dialect", 0, "tfl|tf|circle", "all", "operators of one dialect", false},
     OptionSpec{"markdown", 0, "", "", "the status page of the documentation", false},

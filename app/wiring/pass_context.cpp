@@ -12,17 +12,6 @@ namespace {
 
 constexpr int64_t kMostSteps = 100'000; ///< of one constant
 
-std::vector<std::string> namesIn(const std::vector<std::string>& lists)
-{
-    std::vector<std::string> names;
-    for (const std::string& list : lists) {
-        std::istringstream parts(list);
-        for (std::string name; std::getline(parts, name, ',');)
-            if (!name.empty()) names.push_back(std::move(name));
-    }
-    return names;
-}
-
 Result<std::vector<TensorAttribute>> evaluate(const Model& model)
 {
     ExecutionOptions options;
@@ -41,6 +30,17 @@ Result<std::vector<TensorAttribute>> evaluate(const Model& model)
 }
 
 } // namespace
+
+std::vector<std::string> namesIn(const std::vector<std::string>& lists)
+{
+    std::vector<std::string> names;
+    for (const std::string& list : lists) {
+        std::istringstream parts(list);
+        for (std::string name; std::getline(parts, name, ',');)
+            if (!name.empty()) names.push_back(std::move(name));
+    }
+    return names;
+}
 
 ConstantEvaluator constantEvaluator() { return evaluate; }
 

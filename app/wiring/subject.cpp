@@ -202,10 +202,12 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     const GraphId root = rootOf(file->model, arguments.text("signature"));
     const size_t nodes = file->model.hasGraph(root) ? file->model.graph(root).operators.size() : 0;
     LS_CHECK_OK(selectFromArguments(*file, arguments));
+    const GraphId selected = rootOf(file->model, arguments.text("signature"));
+    const std::string selection = file->model.hasGraph(selected) ? selectionText(file->model, selected, nodes) : "";
     LS_CHECK_OK(placeOperators(arguments, file->model));
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
     subject.owner = file;
-    subject.selection = selectionText(file->model, subject.target.graph, nodes);
+    subject.selection = selection;
     subject.record = recorderOf(file->model, std::string(profileName(options.profile)), file);
     subject.inputs = std::move(inputs);
     if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,9 +17,17 @@ namespace loopscope {
 /// Runs the first graph of a model that takes nothing, and gives its outputs. Passes know no kernels: who runs them has some.
 using ConstantEvaluator = std::function<Result<std::vector<TensorAttribute>>(const Model&)>;
 
+/// What the pass 'gradient' is asked for: values of a graph by name.
+struct GradientNames {
+    GraphId root = GraphId(0);
+    std::vector<std::string> of, wrt;   ///< "node", "node:slot", or what a signature calls them
+    std::vector<std::string> recompute; ///< GradientRequest::recompute
+};
+
 struct PassContext {
-    RaiseOptions visible;       ///< what keeps its name at the top of the primary graph
-    ConstantEvaluator evaluate; ///< empty: nothing is computed
+    RaiseOptions visible = {};       ///< what keeps its name at the top of the primary graph
+    ConstantEvaluator evaluate = {}; ///< empty: nothing is computed
+    GradientNames gradient = {};
 };
 
 struct Pass {
@@ -41,6 +50,7 @@ Result<RewriteReport> dropStateless(Model& model, const PassContext& context);
 Result<RewriteReport> inlineFunctions(Model& model, const PassContext& context);
 Result<RewriteReport> foldConstants(Model& model, const PassContext& context);
 Result<RewriteReport> runFuse(Model& model, const PassContext& context);
+Result<RewriteReport> runGradient(Model& model, const PassContext& context);
 Result<RewriteReport> removeDead(Model& model, const PassContext& context);
 
 } // namespace loopscope

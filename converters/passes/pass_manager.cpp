@@ -19,6 +19,7 @@ constexpr std::array kPasses = {
     Pass{"inline-functions", "calls of functions are replaced by what they call", inlineFunctions},
     Pass{"fold-constants", "operators whose operands are constants become constants", foldConstants},
     Pass{"fuse", "operators that one operator of TFLite computes become that one", runFuse},
+    Pass{"gradient", "operators that compute gradients are added ('loopscope grad')", runGradient},
     Pass{"remove-dead", "operators that nothing needs are removed", removeDead},
 };
 

@@ -1,7 +1,7 @@
 #include "engine/transform/function_calls.h"
 
 #include "engine/ops/tf_registry.h"
-#include "engine/transform/function_gradient.h"
+#include "engine/transform/gradient/function_gradient.h"
 #include "engine/transform/graph_editor.h"
 
 #include <algorithm>

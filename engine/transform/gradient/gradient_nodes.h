@@ -40,6 +40,9 @@ public:
     /// The first result.
     GradientValue node(std::string_view kind, std::initializer_list<GradientValue> inputs, AttributeList attributes = {});
 
+    /// The shape of a value as it runs, i32, once for each.
+    GradientValue shape(GradientValue of);
+
     GradientValue value(ValueId id) { return {this, id}; }
     DType dtype(GradientValue value) const { return value.valid() ? m_editor.value(value.id).type.dtype : DType::unknown; }
     /// A scalar of that dtype.
@@ -55,7 +58,11 @@ private:
     std::string m_scope;
     Sources m_sources = Sources::none();
     std::map<std::string, int> m_used; ///< kinds in this scope
+    std::map<ValueId, GradientValue> m_shapes;
 };
+
+/// A scope for new nodes that no node or value of the graph is in: `wanted`, or `wanted_1`, ….
+std::string freshScope(const Graph& graph, const std::string& wanted);
 
 GradientValue operator+(GradientValue a, GradientValue b);
 GradientValue operator-(GradientValue a, GradientValue b);

@@ -1,4 +1,4 @@
-#include "engine/transform/gradient_nodes.h"
+#include "engine/transform/gradient/gradient_nodes.h"
 
 #include "engine/ops/tf_registry.h"
 
@@ -64,7 +64,26 @@ std::vector<GradientValue> GradientNodes::add(std::string_view kind, std::span<c
 
 GradientValue GradientNodes::node(std::string_view kind, std::initializer_list<GradientValue> inputs, AttributeList attributes)
 {
-    return add(kind, std::span(inputs.begin(), inputs.size()), std::move(attributes)).front();
+    const std::vector<GradientValue> results = add(kind, std::span(inputs.begin(), inputs.size()), std::move(attributes));
+    return results.empty() ? GradientValue() : results.front();
+}
+
+GradientValue GradientNodes::shape(GradientValue of)
+{
+    const auto known = m_shapes.find(of.id);
+    if (known != m_shapes.end()) return known->second;
+    return m_shapes[of.id] = node("Shape", {of}, {{"out_type", DType::i32}});
+}
+
+std::string freshScope(const Graph& graph, const std::string& wanted)
+{
+    const auto isTaken = [&](const std::string& scope) {
+        return std::ranges::any_of(graph.values, [&](const Value& value) { return value.id.starts_with(scope + "/"); }) ||
+               std::ranges::any_of(graph.operators, [&](const Operator& op) { return op.name.starts_with(scope + "/"); });
+    };
+    std::string scope = wanted;
+    for (int k = 1; isTaken(scope); ++k) scope = wanted + "_" + std::to_string(k);
+    return scope;
 }
 
 GradientValue GradientNodes::constant(TensorType type, const void* data, size_t bytes)
@@ -76,6 +95,7 @@ GradientValue GradientNodes::constant(TensorType type, const void* data, size_t 
 
 GradientValue GradientNodes::number(double value, DType dtype)
 {
+    if (dtype == DType::f64) return constant(TensorType(DType::f64, Shape()), &value, sizeof value);
     const auto single = static_cast<float>(value);
     const GradientValue stored = constant(TensorType(DType::f32, Shape()), &single, sizeof single);
     return dtype == DType::f32 ? stored : node("Cast", {stored}, {{"DstT", dtype}});
