@@ -4,8 +4,11 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/wiring/signals.h"
+#include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
 #include "converters/formats.h"
+#include "converters/fuse/fuse.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/tensor/compare.h"
@@ -14,6 +17,7 @@
 #include "tracer/api/trace_diff.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 namespace loopscope::app {
@@ -26,6 +30,7 @@ enum class DiffKind : uint8_t { trace, archive, array, model };
 
 Result<DiffKind> kindOf(const std::string& path)
 {
+    if (std::filesystem::is_directory(path)) return DiffKind::model; // a SavedModel
     if (isTraceFile(path)) return DiffKind::trace;
     LS_TRY(const Bytes content, mapFile(path));
     const std::string_view text(content.as<char>(), content.size());
@@ -205,10 +210,29 @@ Result<int> diffArrays(const CommandContext& context, const std::string& a, cons
     return report(context.console, shown.empty(), 1, shown, tolerance, "array");
 }
 
+/// A TensorFlow model as a converter sees it: variables as constants, the bodies of what is called in their places.
+Status openWhole(Model& model)
+{
+    if (model.dialect != Dialect::tf) return {};
+    const Signature* const chosen = chooseSignature(model, "");
+    FusionOptions options;
+    options.signature = chosen != nullptr ? chosen->key : "";
+    options.root = rootOf(model, options.signature);
+    LS_TRY(options.selection, completeSelection(model, {}, options.signature));
+    options.keeps = options.selection->fetches;
+    LS_CHECK_OK(openForFusion(model, options));
+    LS_TRY(model, selectForRun(model, options.root, *options.selection));
+    return {};
+}
+
 Result<int> diffModelFiles(const CommandContext& context, const std::string& a, const std::string& b)
 {
-    LS_TRY(const LoadedModel first, loadModel(a));
-    LS_TRY(const LoadedModel second, loadModel(b));
+    LS_TRY(LoadedModel first, loadModel(a));
+    LS_TRY(LoadedModel second, loadModel(b));
+    if ((first.model.dialect == Dialect::tf) != (second.model.dialect == Dialect::tf)) {
+        LS_CHECK_OK(openWhole(first.model));
+        LS_CHECK_OK(openWhole(second.model));
+    }
     const std::string difference = firstDifference(first.model, second.model);
     int64_t operators = 0;
     for (const Graph& graph : first.model.graphs) operators += static_cast<int64_t>(graph.operators.size());

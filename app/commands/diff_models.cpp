@@ -1,12 +1,15 @@
 #include "app/commands/diff_models.h"
 
+#include "engine/debug/graph_diff/graph_diff.h"
 #include "engine/debug/reference/operator_match.h"
 #include "engine/ir/text/printer.h"
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace loopscope::app {
@@ -28,6 +31,7 @@ public:
     ModelDiff run()
     {
         m_diff.pairedBy = m_pairing.summary().how;
+        if (m_diff.pairedBy != "address") return byGroups();
         std::set<std::string> seenThere;
         std::string last;
         for (const OperatorMatch& match : matchOperators(m_a, GraphId(0), m_b, GraphId(0), m_pairing)) {
@@ -50,6 +54,60 @@ public:
     }
 
 private:
+    /// Where the structure differs: what was fused, split, moved, renamed, added and removed.
+    ModelDiff byGroups()
+    {
+        const GraphDiff groups = diffGraphs(m_a, GraphId(0), m_b, GraphId(0));
+        std::map<MatchedBy, int64_t> how;
+        for (const MatchedGroup& group : groups.groups) {
+            if (group.here.empty() || group.there.empty()) {
+                alone(group);
+                continue;
+            }
+            ++how[group.how];
+            const Found a{group.graph, group.here.front()}, b{group.graphThere, group.there.front()};
+            if (m_a.graph(a.graph).op(a.op).kind.name == "Const") continue;
+            const std::string here = placeOf(m_a, a), there = placeOf(m_b, b), place = here == there ? here : here + " = " + there;
+            const int64_t differing = m_diff.differing;
+            compare(a, b, place);
+            const size_t before = m_diff.differences.size();
+            if (group.here.size() + group.there.size() > 2)
+                add(place, group.here.size() > group.there.size() ? "fused" : "split", kindsOf(m_a, a.graph, group.here),
+                    kindsOf(m_b, b.graph, group.there));
+            if (group.isMoved) add(place, "moved", "reads one operator", "reads another");
+            if (m_diff.differences.size() > before && m_diff.differing == differing) ++m_diff.differing;
+            m_diff.paired += static_cast<int64_t>(group.here.size()) - 1;
+        }
+        const auto most = std::ranges::max_element(how, {}, [](const auto& entry) { return entry.second; });
+        if (most != how.end()) m_diff.pairedBy = matchedByText(most->first);
+        return std::move(m_diff);
+    }
+
+    void alone(const MatchedGroup& group)
+    {
+        if (group.there.empty()) {
+            const Found own{group.graph, group.here.front()};
+            ++m_diff.onlyA;
+            add(placeOf(m_a, own), "missing", nameOf(m_a, own), "nothing");
+        } else {
+            const Found other{group.graphThere, group.there.front()};
+            ++m_diff.onlyB;
+            add(placeOf(m_b, other), "missing", "nothing", nameOf(m_b, other));
+        }
+    }
+
+    static std::string placeOf(const Model& model, const Found& found)
+    {
+        return model.graph(found.graph).id + "/" + labelText(operatorName(opOf(model, found), found.op.index));
+    }
+
+    static std::string kindsOf(const Model& model, GraphId graph, const std::vector<OperatorId>& ops)
+    {
+        std::string text;
+        for (const OperatorId op : ops) text += (text.empty() ? "" : " + ") + model.graph(graph).op(op).kind.name;
+        return text;
+    }
+
     static Found find(const Model& model, const std::string& address)
     {
         const Result<Address> parsed = parseAddress(address);
@@ -82,14 +140,23 @@ private:
     void matched(const std::string& here, const std::string& there)
     {
         const Found a = find(m_a, here), b = find(m_b, there);
-        if (!a.op.valid() || !b.op.valid()) return;
+        if (a.op.valid() && b.op.valid()) compare(a, b, here == there ? here : here + " = " + there);
+    }
+
+    void compare(const Found& a, const Found& b, const std::string& place)
+    {
         ++m_diff.paired;
         const size_t before = m_diff.differences.size();
         const Operator& x = opOf(m_a, a);
         const Operator& y = opOf(m_b, b);
-        const std::string place = here == there ? here : here + " = " + there;
-        if (!(x.kind == y.kind)) add(place, "operator", x.kind.full(), y.kind.full());
-        else attributes(place, x, a, y, b);
+        const bool isTranslated = x.kind.dialect != y.kind.dialect; // which has other attributes and operands
+        if (x.kind == y.kind) attributes(place, x, a, y, b);
+        else if (!isTranslated || kindAcrossDialects(x.kind) != kindAcrossDialects(y.kind))
+            add(place, "operator", x.kind.full(), y.kind.full());
+        if (isTranslated) {
+            m_diff.differing += m_diff.differences.size() > before ? 1 : 0;
+            return;
+        }
         operands(place, x, a, y, b);
         for (size_t k = 0; k < std::min(x.results.size(), y.results.size()); ++k)
             types(place, "result " + std::to_string(k), m_a.graph(a.graph).value(x.results[k]).type,
@@ -138,6 +205,8 @@ private:
                 if (types(place, what, v.type, w.type)) continue;
                 if (v.constant && w.constant && !v.constant->sameContent(*w.constant))
                     add(place, what, v.id + " " + shortType(v.type), "other elements");
+            } else if (m_diff.pairedBy != "address") {
+                continue; // names differ; what reads another operator is told as moved
             } else if (const ValueId partner = m_pairing.partner(a.graph, b.graph, left); partner.valid() && partner != right) {
                 add(place, what, v.id, w.id);
             }

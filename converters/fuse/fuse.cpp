@@ -269,6 +269,12 @@ std::vector<FusionRuleInfo> fusionRules()
     return rules;
 }
 
+Status openForFusion(Model& model, const FusionOptions& options)
+{
+    FusionReport ignored; // a variable that stays is an operator that pairs
+    return options.selection && model.dialect == Dialect::tf ? openUp(model, options, ignored) : Status();
+}
+
 Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
 {
     LS_TRY(const RuleTable table, tableOf(options.only, options.skipped));

@@ -110,4 +110,7 @@ std::vector<FusionRuleInfo> fusionRules();
 /// Errors: usage (an unknown rule).
 Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options = {});
 
+/// What comes before the patterns, alone: of a TensorFlow model, variables that nothing writes become constants, and calls what they call.
+Status openForFusion(Model& model, const FusionOptions& options);
+
 } // namespace loopscope
