@@ -23,7 +23,6 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <unistd.h>
 
 namespace loopscope::app {
@@ -508,23 +507,6 @@ private:
     std::unique_ptr<TemporaryFile> m_trace;
 };
 
-/// The profiles that a case names by `== run profile=fast,…`; none: all. Error: the word that is no profile.
-std::optional<std::vector<std::string>> namedProfiles(const LtestCase& test, std::string& unknown)
-{
-    std::optional<std::vector<std::string>> names;
-    for (const LtestSection& section : test.sections) {
-        const std::string value = section.name == "run" ? section.value("profile", "all") : "all";
-        if (value == "all") continue;
-        if (!names) names.emplace();
-        std::istringstream words(value);
-        for (std::string name; std::getline(words, name, ',');) {
-            if (name != "reference" && name != "fast" && name != "vulkan") unknown = name;
-            names->push_back(name);
-        }
-    }
-    return names;
-}
-
 } // namespace
 
 CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestReplies* replies, std::optional<Profile> only)
@@ -553,14 +535,18 @@ CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestRepli
         take(SectionStop{Verdict::error, "line " + std::to_string(test.line) + ": unknown profile '" + unknown + "'", {}}, "");
         return result;
     }
-    const auto isNamed = [&](Profile profile) { return !named || std::ranges::find(*named, profileName(profile)) != named->end(); };
+    // Profile xnnpack gives answers of its own: what does not ask for it is not tried with it, and what asks for it alone has no others.
+    const auto isNamed = [&](Profile profile) {
+        return named ? std::ranges::find(*named, profileName(profile)) != named->end() : profile != Profile::xnnpack;
+    };
     const auto run = [&](CaseRunner& runner, Profile profile) {
         const bool fine = take(runner.run(), profile == Profile::reference ? "" : "profile " + std::string(profileName(profile)) + ": ");
         result.compared.kernels.add(runner.kernels());
         return fine;
     };
-    if (only) {
-        const Profile profile = isNamed(*only) ? *only : Profile::reference;
+    const bool isXnnpack = named && named->size() == 1 && isNamed(Profile::xnnpack);
+    if (only || isXnnpack) {
+        const Profile profile = isXnnpack ? Profile::xnnpack : isNamed(*only) ? *only : Profile::reference;
         CaseRunner runner(file, test, profile, replies);
         run(runner, profile);
         return result;

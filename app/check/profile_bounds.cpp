@@ -3,6 +3,7 @@
 #include "engine/kernels/registry.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace loopscope::app {
 
@@ -26,6 +27,22 @@ ErrorBound profileBound(const Model& model, Profile profile, DType dtype)
             if (const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, profile))
                 bound = widest(bound, entry->bounds.of(dtype));
     return bound;
+}
+
+std::optional<std::vector<std::string>> namedProfiles(const LtestCase& test, std::string& unknown)
+{
+    std::optional<std::vector<std::string>> names;
+    for (const LtestSection& section : test.sections) {
+        const std::string value = section.name == "run" ? section.value("profile", "all") : "all";
+        if (value == "all") continue;
+        if (!names) names.emplace();
+        std::istringstream words(value);
+        for (std::string name; std::getline(words, name, ',');) {
+            if (name != "reference" && name != "fast" && name != "xnnpack" && name != "vulkan") unknown = name;
+            names->push_back(name);
+        }
+    }
+    return names;
 }
 
 } // namespace loopscope::app

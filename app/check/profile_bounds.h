@@ -2,12 +2,15 @@
 // and what ran with them.
 #pragma once
 
+#include "app/check/ltest_file.h"
 #include "app/check/verdict.h"
 #include "engine/exec/executor.h"
 #include "engine/ir/model.h"
 #include "engine/kernels/kernel.h"
 
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace loopscope::app {
@@ -35,5 +38,8 @@ public:
 private:
     std::map<const Executor*, KernelCounts> m_counts;
 };
+
+/// The profiles that a case names by `== run profile=fast,…`; none: all. `unknown`: the word that is no profile, if there is one.
+std::optional<std::vector<std::string>> namedProfiles(const LtestCase& test, std::string& unknown);
 
 } // namespace loopscope::app

@@ -12,6 +12,7 @@ namespace loopscope::app {
 Result<int> runInfo(const CommandContext& context);
 Result<int> runList(const CommandContext& context);
 Result<int> runRun(const CommandContext& context);
+Result<int> runBench(const CommandContext& context);
 Result<int> runTrace(const CommandContext& context);
 Result<int> runQuery(const CommandContext& context);
 Result<int> runProve(const CommandContext& context);

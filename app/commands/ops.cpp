@@ -20,7 +20,7 @@ Result<int> runOps(const CommandContext& context)
         return 0;
     }
     if (rows.empty()) return Error(ErrorCode::usage, "no operator matches '" + pattern + "'");
-    Table table({"operator", "shape", "reference", "fast", "vulkan", "dtypes"});
+    Table table({"operator", "shape", "reference", "fast", "xnnpack", "vulkan", "dtypes"});
     const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
     for (const OperatorStatus& row : rows) {
         if (console.json()) {
@@ -32,13 +32,15 @@ Result<int> runOps(const CommandContext& context)
                 .value(row.reference)
                 .key("fast")
                 .value(row.fast)
+                .key("xnnpack")
+                .value(row.xnnpack)
                 .key("vulkan")
                 .value(row.vulkan);
             json.key("dtypes").value(row.dtypes).endObject();
             console.line(json.text());
         } else {
             table.add({row.dialect == "tfl" ? row.name : row.dialect + "." + row.name, mark(row.shape), mark(row.reference), mark(row.fast),
-                       mark(row.vulkan), row.dtypes});
+                       mark(row.xnnpack), mark(row.vulkan), row.dtypes});
         }
     }
     if (!console.json()) console.page(table.text());

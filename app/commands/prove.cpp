@@ -37,7 +37,7 @@ Status openSecond(LoadedModel& second, Profile& profile, const LoadedModel& firs
         LS_CHECK_OK(selectAlike(second.model, first.model, target, names, arguments.all("target")));
         return {};
     }
-    for (const Profile known : {Profile::reference, Profile::fast, Profile::vulkan})
+    for (const Profile known : {Profile::reference, Profile::fast, Profile::xnnpack, Profile::vulkan})
         if (against == profileName(known)) {
             if (known == Profile::vulkan) LS_CHECK_OK(openDevice(arguments));
             profile = known;
@@ -45,7 +45,7 @@ Status openSecond(LoadedModel& second, Profile& profile, const LoadedModel& firs
             return selectFromArguments(second, arguments);
         }
     if (!against.empty())
-        return Error(ErrorCode::usage, "option '--against'").found("'" + against + "'").expected("reference, fast or vulkan");
+        return Error(ErrorCode::usage, "option '--against'").found("'" + against + "'").expected("reference, fast, xnnpack or vulkan");
     return Error(ErrorCode::usage, "a second program is missing").at("'prove'").expected("loopscope prove A B or prove A --against fast");
 }
 

@@ -54,6 +54,8 @@ std::vector<CommandSpec> modelCommands()
         {"run", "run MODEL -i NAME=SOURCE… [-o OUT.npz]", "Runs a model and prints its outputs.",
          "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print", "dequantize"}, kRunning), 1, 1,
          runRun},
+        {"bench", "bench MODEL -i NAME=SOURCE…", "How long a model takes: median and p95 of its runs, and where the time goes.",
+         "loopscope bench samples/text/collatz.lsir -i x=27 --repeat 10", with({"warmup", "repeat", "beside"}, kRunning), 1, 1, runBench},
         {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
          "Runs a model and records what every operator and iteration computed, in one SQLite file.",
          "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",

@@ -10,8 +10,8 @@ namespace loopscope::app {
 struct OperatorStatus {
     std::string name, dialect;
     std::string summary;
-    bool shape = false;                                   ///< shape inference (calls infer through what they call)
-    bool reference = false, fast = false, vulkan = false; ///< executed in that profile; calls by the interpreter itself
+    bool shape = false;                                                    ///< shape inference (calls infer through what they call)
+    bool reference = false, fast = false, xnnpack = false, vulkan = false; ///< executed in that profile; calls by the interpreter itself
     bool call = false;
     std::string dtypes; ///< of the reference kernel
     std::string floatBound;

@@ -57,6 +57,11 @@ struct KernelArgs {
 /// Must not allocate in steady state (use scratch) and must not read beyond Tensor::bytes of any operand.
 using KernelFunction = Status (*)(const KernelArgs& args);
 
+/// Where and how exactly (docs/architecture.md, "Execution"). No operator knows which profiles exist.
+/// `xnnpack`: the quantized arithmetic of LiteRT's default delegate, which is what runs on a phone.
+enum class Profile : uint8_t { reference, fast, xnnpack, vulkan };
+std::string_view profileName(Profile profile);
+
 /// What a kernel may look at when it is prepared: attributes, dtypes, quantization, constant operands (data set), and shapes.
 struct KernelSetup {
     const Operator& op;
@@ -67,6 +72,8 @@ struct KernelSetup {
     bool shapesAreStatic = false;
     /// For operators whose meaning is a graph (a scatter's combination): read it, run nothing. Null outside a model.
     const Model* model = nullptr;
+    /// Whose arithmetic is wanted: a kernel may serve several profiles.
+    Profile profile = Profile::reference;
 
     bool has(int i) const { return static_cast<size_t>(i) < inputs.size() && inputs[static_cast<size_t>(i)] != nullptr; }
     const Tensor& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
@@ -78,10 +85,6 @@ struct PreparedKernel {
     KernelFunction run = nullptr;
     std::shared_ptr<const void> params; ///< immutable; shared by every frame of the graph
 };
-
-/// Where and how exactly (docs/architecture.md, "Execution"). No operator knows which profiles exist.
-enum class Profile : uint8_t { reference, fast, vulkan };
-std::string_view profileName(Profile profile);
 
 /// One kernel of one operator kind.
 struct KernelEntry {

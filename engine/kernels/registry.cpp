@@ -15,6 +15,9 @@
 #define LS_FAST_KERNEL(dialect, name, file) LS_DEFINE_PROFILE_KERNELS(fast, dialect, name);
 #include "engine/kernels/fast/kernels.def"
 #undef LS_FAST_KERNEL
+#define LS_XNNPACK_KERNEL(dialect, name, file) LS_DEFINE_PROFILE_KERNELS(xnnpack, dialect, name);
+#include "engine/kernels/xnnpack/kernels.def"
+#undef LS_XNNPACK_KERNEL
 
 namespace loopscope {
 
@@ -55,6 +58,7 @@ std::string_view profileName(Profile profile)
     switch (profile) {
     case Profile::reference: return "reference";
     case Profile::fast: return "fast";
+    case Profile::xnnpack: return "xnnpack";
     case Profile::vulkan: return "vulkan";
     }
     return "";
@@ -72,6 +76,9 @@ const KernelRegistry& KernelRegistry::builtin()
 #define LS_FAST_KERNEL(dialect, name, file) ::registerKernels_fast_##dialect##_##name(r);
 #include "engine/kernels/fast/kernels.def"
 #undef LS_FAST_KERNEL
+#define LS_XNNPACK_KERNEL(dialect, name, file) ::registerKernels_xnnpack_##dialect##_##name(r);
+#include "engine/kernels/xnnpack/kernels.def"
+#undef LS_XNNPACK_KERNEL
         registerVulkanKernels(r);
         return r;
     }();

@@ -9,7 +9,9 @@ Result<ChosenKernel> chooseKernel(const KernelRegistry& registry, const KernelSe
     ChosenKernel chosen;
     if (wanted != Profile::reference) {
         if (const KernelEntry* const entry = registry.find(setup.op.kind, wanted)) {
-            Result<PreparedKernel> prepared = entry->prepare(setup);
+            KernelSetup own = setup;
+            own.profile = wanted;
+            Result<PreparedKernel> prepared = entry->prepare(own);
             if (prepared.ok()) {
                 chosen.kernel = std::move(prepared).value();
                 chosen.used = wanted;

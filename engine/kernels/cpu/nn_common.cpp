@@ -34,7 +34,8 @@ Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, c
             return Error(ErrorCode::unsupported, "zero point is no " + std::string(dtypeName(t->dtype))).found(std::to_string(zero));
     }
     OutputStage stage;
-    LS_TRY(const auto range, quantizedActivationRange(activation, output));
+    LS_TRY(const auto range,
+           scaling == Scaling::single ? roundedActivationRange(activation, output) : quantizedActivationRange(activation, output));
     stage.min = range.min;
     stage.max = range.max;
     stage.zero = scaleAndZero(output).zero;
@@ -45,6 +46,8 @@ Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, c
                                    ? static_cast<double>(scaleAndZero(input).scale * filterScale)
                                    : static_cast<double>(scaleAndZero(input).scale) * static_cast<double>(filterScale);
         stage.factors.push_back(product / static_cast<double>(scaleAndZero(output).scale));
+        if (scaling == Scaling::single)
+            stage.factors.back() = static_cast<double>(scaleAndZero(input).scale * filterScale / scaleAndZero(output).scale);
         const QuantizedMultiplier multiplier = quantizeMultiplier(stage.factors.back());
         stage.multipliers.push_back(multiplier);
         stage.fixed.push_back(multiplier.multiplier);
@@ -128,6 +131,26 @@ HybridInput quantizeSymmetric(std::span<const float> values, int16_t* quantized)
     const float inverse = 127 / range;
     for (size_t i = 0; i < values.size(); ++i) quantized[i] = roundedTo(values[i] * inverse, -127, 127);
     return {range / 127, 0};
+}
+
+HybridInput quantizeDynamic(std::span<const float> values, int16_t* quantized)
+{
+    if (values.empty()) return {};
+    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+    const float low = std::min(0.0F, *lowest), high = std::max(0.0F, *highest);
+    constexpr float kMin = -128, kMax = 127;
+    const float scale = low == high ? 1.0F : (kMax - kMin) / (high - low);
+    const float scaledLow = low * scale, scaledHigh = high * scale;
+    const float zero = (kMin + scaledLow) + (kMax + scaledHigh) > 0.0F ? kMin - scaledLow : kMax - scaledHigh;
+    HybridInput result;
+    result.zero = static_cast<int32_t>(std::lrint(std::clamp(zero, kMin, kMax)));
+    result.scale = 1.0F / scale;
+    const auto offset = static_cast<float>(result.zero);
+    for (size_t i = 0; i < values.size(); ++i) {
+        const float scaled = std::clamp(values[i] * scale, kMin - offset, kMax - offset);
+        quantized[i] = static_cast<int16_t>(std::lrint(scaled) + result.zero);
+    }
+    return result;
 }
 
 HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized)

@@ -7,6 +7,7 @@
 #include "engine/kernels/kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,7 @@ enum class Scaling : uint8_t {
     perChannel,   ///< fixed point of the product in double (LiteRT kernel_util.cc, PopulateConvolutionQuantizationParams)
     floatProduct, ///< fixed point; input scale · filter scale in float (same file, GetQuantizedConvolutionMultipler)
     real,         ///< a double; results are std::round(accumulator · factor) (internal/reference/integer_ops/fully_connected.h)
+    single,       ///< one float multiplication, rounded to even: XNNPACK's "fp32" requantization (src/qs8-gemm, src/operators)
 };
 
 /// Turns accumulators into stored results: rescale, add the output's zero point, clamp by the activation.
@@ -32,6 +34,7 @@ struct OutputStage {
     int32_t apply(int32_t sum, int64_t channel) const
     {
         const auto c = static_cast<size_t>(channel);
+        if (scaling == Scaling::single) return finish(single(sum, factors[c]));
         return finish(scaling == Scaling::real ? rounded(sum * factors[c]) : multiplyByQuantizedMultiplier(sum, multipliers[c]));
     }
     int32_t apply64(int64_t sum, int64_t channel) const
@@ -50,6 +53,11 @@ struct OutputStage {
 
 private:
     static int32_t rounded(double value);
+    static int32_t single(int32_t sum, double factor)
+    {
+        // Far outside of what 8 bits hold all results are the same.
+        return static_cast<int32_t>(std::lrint(std::clamp(static_cast<float>(sum) * static_cast<float>(factor), -32768.0F, 32767.0F)));
+    }
     int32_t finish(int32_t scaled) const { return static_cast<int32_t>(std::clamp<int64_t>(int64_t{scaled} + zero, min, max)); }
 };
 
@@ -98,6 +106,9 @@ struct HybridInput {
 HybridInput quantizeSymmetric(std::span<const float> values, int16_t* quantized);
 /// −128 … 127 with a zero point (same file, PortableAsymmetricQuantizeFloats).
 HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized);
+/// The same as XNNPACK does it for its dynamically quantized operators ("qd8": src/microparams-init, f32-qs8-vcvt): all in float, rounded
+/// to even. The scale is the inverse of what values were multiplied by.
+HybridInput quantizeDynamic(std::span<const float> values, int16_t* quantized);
 
 /// Lays out parts of one scratch block.
 class ScratchLayout {

@@ -71,7 +71,8 @@ void applyAll(const OutputStage& stage, const int32_t* sums, const int32_t* bias
 {
     int64_t i = 0;
 #if LS_HAS_AVX2
-    if (kUseAvx2 && stage.scaling != Scaling::real) i = applyRowAvx2(stage, sums, bias, first, count, out);
+    if (kUseAvx2 && stage.scaling != Scaling::real && stage.scaling != Scaling::single)
+        i = applyRowAvx2(stage, sums, bias, first, count, out);
 #endif
     for (; i < count; ++i) {
         const uint32_t total = static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(bias ? bias[i] : 0);

@@ -177,4 +177,16 @@ inline Result<ActivationRange<int32_t>> quantizedActivationRange(Activation acti
     return range;
 }
 
+/// The same as XNNPACK has it: quotient and zero point are added in float and rounded to even (src/xnnpack/math.h, xnn_qs8_quantize).
+inline Result<ActivationRange<int32_t>> roundedActivationRange(Activation activation, const Tensor& output)
+{
+    const auto lowest = static_cast<float>(integerMin(output.dtype)), highest = static_cast<float>(integerMax(output.dtype));
+    const auto [scale, zero] = scaleAndZero(output);
+    const auto stored = [&, scale = scale, zero = zero](float real) {
+        return static_cast<int32_t>(std::lrint(std::clamp(real / scale + static_cast<float>(zero), lowest, highest)));
+    };
+    const ActivationRange<float> real = activationRange<float>(activation);
+    return ActivationRange<int32_t>{activation == Activation::none ? static_cast<int32_t>(lowest) : stored(real.min), stored(real.max)};
+}
+
 } // namespace loopscope

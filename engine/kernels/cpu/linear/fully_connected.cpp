@@ -1,4 +1,6 @@
 // CPU kernels of fully_connected: f32, hybrid (f32 with integer weights), u8, i8 and i16; weights also in the shuffled formats.
+#include "engine/kernels/cpu/linear/fully_connected.h"
+
 #include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
@@ -29,6 +31,7 @@ struct FullyConnectedParams {
     std::string act; ///< hybrid: applied as it is
     bool hybrid = false;
     bool asymmetric = false; ///< hybrid: asymmetric_quantize_inputs
+    bool isDynamic = false;  ///< hybrid as XNNPACK does it
     OutputStage stage;
     int32_t inputZero = 0;
     int32_t filterZero = 0;
@@ -251,7 +254,9 @@ Status runHybrid(const KernelArgs& args)
     for (int64_t b = 0; b < s.batches; ++b) {
         int16_t* row = rows + b * stride;
         const std::span<const float> values(args.in(0).as<float>() + b * s.depth, static_cast<size_t>(s.depth));
-        const HybridInput input = params.asymmetric ? quantizeAsymmetric(values, row) : quantizeSymmetric(values, row);
+        const HybridInput input = params.isDynamic    ? quantizeDynamic(values, row)
+                                  : params.asymmetric ? quantizeAsymmetric(values, row)
+                                                      : quantizeSymmetric(values, row);
         for (int64_t d = 0; d < s.depth; ++d) row[d] = static_cast<int16_t>(row[d] - input.zero);
         std::fill(row + s.depth, row + stride, int16_t{0});
         inputScales[b] = input.scale;
@@ -260,6 +265,12 @@ Status runHybrid(const KernelArgs& args)
         float* out = args.out(0).as<float>() + b * s.units;
         for (int64_t i = 0; i < count; ++i) {
             const int64_t c = first + i;
+            if (params.isDynamic) {
+                const float filterScale = perChannel ? params.scales[static_cast<size_t>(c)] : params.scales.front();
+                const float value = std::fma(static_cast<float>(sums[i]) * inputScales[b], filterScale, bias ? bias[c] : 0.0F);
+                out[c] = clampTo(value, params.range);
+                continue;
+            }
             const float scale = inputScales[b] * (perChannel ? params.scales[static_cast<size_t>(c)] : params.scales.front());
             out[c] = activated((bias ? bias[c] : 0.0F) + static_cast<float>(sums[i]) * scale, params.act);
         }
@@ -267,7 +278,9 @@ Status runHybrid(const KernelArgs& args)
     return {};
 }
 
-Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
+} // namespace
+
+Result<PreparedKernel> loopscope::prepareFullyConnected(const KernelSetup& setup)
 {
     const Tensor& input = setup.in(0);
     const Tensor& filter = setup.in(1);
@@ -290,6 +303,7 @@ Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
         else if (filter.quantization) params->scales = filter.quantization->scales;
         if (params->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
         params->act = attributeWord(setup.attributes(), "act", "NONE");
+        params->isDynamic = setup.profile == Profile::xnnpack;
         params->asymmetric = attributeBool(setup.attributes(), "asymmetric_quantize_inputs", false);
     } else if (params->format == WeightsFormat::blocks4x16) {
         // The reference adds no zero point to the result, and takes 128 for that of the operands.
@@ -298,7 +312,8 @@ Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
         params->inputZero = 128;
         kernel.run = runShuffled;
     } else {
-        LS_TRY(params->stage, makeOutputStage(input, filter, setup.out(0), units, activation, Scaling::real));
+        const Scaling scaling = setup.profile == Profile::xnnpack ? Scaling::single : Scaling::real;
+        LS_TRY(params->stage, makeOutputStage(input, filter, setup.out(0), units, activation, scaling));
         params->inputZero = scaleAndZero(input).zero;
         // Weights with a scale for each channel are symmetric by definition; their zero points are not read.
         if (filter.quantization->scales.size() == 1) params->filterZero = scaleAndZero(filter).zero;
@@ -319,8 +334,6 @@ Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
     kernel.params = std::move(params);
     return kernel;
 }
-
-} // namespace
 
 LS_DEFINE_KERNELS(tfl, fully_connected)
 {

@@ -309,9 +309,49 @@ Status runHybrid(const KernelArgs& args)
     return {};
 }
 
-constexpr ConvolutionLoops kLoops = {runF32, runHybrid, run8<uint8_t>, run8<int8_t>, run16<int64_t>, run16<int32_t>};
+/// The same as XNNPACK does it: image by image, but pixel by pixel where one pixel of the input makes one of the result, since that is a
+/// matrix product there.
+Status runDynamic(const KernelArgs& args)
+{
+    const auto& params = args.paramsAs<Conv2dParams>();
+    const Sizes s = sizesOf(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
+    const auto isPointwise = [](const PlacedAxis& axis) { return axis.filter == 1 && axis.stride == 1 && axis.input == axis.output; };
+    const int64_t pixels = s.groups == 1 && isPointwise(s.y) && isPointwise(s.x) ? s.y.input * s.x.input : 1;
+    IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
+    const size_t scalesAt = parts.layout.add<float>(pixels);
+    std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
+    auto* image = reinterpret_cast<int16_t*>(scratch + parts.image);
+    auto* inputScales = reinterpret_cast<float*>(scratch + scalesAt);
+    const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
+    const float* bias = args.has(2) ? args.in(2).as<float>() : nullptr;
+    const int64_t together = s.plane() / std::max<int64_t>(pixels, 1);
+    for (int64_t b = 0; b < s.batches; ++b) {
+        for (int64_t p = 0; p < pixels; ++p) {
+            int16_t* const part = image + p * together;
+            const HybridInput input =
+                quantizeDynamic({args.in(0).as<float>() + b * s.plane() + p * together, static_cast<size_t>(together)}, part);
+            for (int64_t i = 0; i < together; ++i) part[i] = static_cast<int16_t>(part[i] - input.zero);
+            inputScales[p] = input.scale;
+        }
+        float* out = args.out(0).as<float>() + b * s.y.output * s.x.output * s.channels;
+        sumImage<false>(args, s, parts, image, weights, scratch, [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
+            const float inputScale = inputScales[pixels == 1 ? 0 : at / s.channels];
+            for (int64_t i = 0; i < count; ++i) {
+                const int64_t c = first + i;
+                const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
+                const float value = std::fma(static_cast<float>(sums[i]) * inputScale, scale, bias ? bias[c] : 0.0F);
+                out[at + i] = clampTo(value, params.range);
+            }
+        });
+    }
+    return {};
+}
 
-Result<PreparedKernel> prepareConv2d(const KernelSetup& setup)
+constexpr ConvolutionLoops kLoops = {runF32, runHybrid, run8<uint8_t>, run8<int8_t>, run16<int64_t>, run16<int32_t>, runDynamic};
+
+} // namespace
+
+Result<PreparedKernel> loopscope::prepareConv2d(const KernelSetup& setup)
 {
     const Tensor& input = setup.in(0);
     const Tensor& filter = setup.in(1);
@@ -334,7 +374,5 @@ Result<PreparedKernel> prepareConv2d(const KernelSetup& setup)
     kernel.params = std::move(params);
     return kernel;
 }
-
-} // namespace
 
 LS_DEFINE_KERNELS(tfl, conv_2d) { registry.add({"tfl", "conv_2d", Profile::reference, prepareConv2d, "f32 u8 i8 i16"}); }

@@ -14,12 +14,12 @@ Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOpe
         if (filter.dtype == DType::f32) return loops.f32;
         if (!filter.quantization || filter.quantization->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
         out.scales = filter.quantization->scales;
-        return loops.hybrid;
+        return setup.profile == Profile::xnnpack && loops.dynamic != nullptr ? loops.dynamic : loops.hybrid;
     }
     const bool legacy = input.dtype == DType::u8; // one scale for all channels, and filters with a zero point
     if (legacy && setup.has(operands.bias)) LS_CHECK_OK(checkBiasScale(8, input, filter, setup.in(operands.bias), setup.out(0)));
-    LS_TRY(out.stage,
-           makeOutputStage(input, filter, setup.out(0), channels, activation, legacy ? Scaling::floatProduct : Scaling::perChannel));
+    const Scaling scaling = setup.profile == Profile::xnnpack ? Scaling::single : legacy ? Scaling::floatProduct : Scaling::perChannel;
+    LS_TRY(out.stage, makeOutputStage(input, filter, setup.out(0), channels, activation, scaling));
     out.inputZero = scaleAndZero(input).zero;
     if (legacy) out.filterZero = scaleAndZero(filter).zero;
     if (legacy) return loops.u8;

@@ -29,11 +29,17 @@ struct ConvolutionOperands {
 /// The loops of an operator, by the dtype of its input. i16 sums are as wide as the bias, 64 bits without one.
 struct ConvolutionLoops {
     KernelFunction f32, hybrid, u8, i8, i16, i16WithI32Bias;
+    KernelFunction dynamic = nullptr; ///< hybrid as XNNPACK does it; null: it leaves that alone
 };
 
 /// Fills `out` and chooses the loop; `channels` are those of the result. Errors: unsupported, if scales are missing or do not fit;
 /// badFile (C8), if that of the bias does not.
 Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOperands operands, int64_t channels,
                                         const ConvolutionLoops& loops, ConvolutionSetup& out);
+
+/// How kernels of these operators are prepared, in the arithmetic of the setup's profile.
+Result<PreparedKernel> prepareConv2d(const KernelSetup& setup);
+Result<PreparedKernel> prepareDepthwise(const KernelSetup& setup);
+Result<PreparedKernel> prepareTransposeConv(const KernelSetup& setup);
 
 } // namespace loopscope

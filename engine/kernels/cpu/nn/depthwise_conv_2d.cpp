@@ -189,7 +189,9 @@ Status runHybrid(const KernelArgs& args)
 
 constexpr ConvolutionLoops kLoops = {runF32, runHybrid, run8<uint8_t>, run8<int8_t>, run16<int64_t>, run16<int32_t>};
 
-Result<PreparedKernel> prepareDepthwise(const KernelSetup& setup)
+} // namespace
+
+Result<PreparedKernel> loopscope::prepareDepthwise(const KernelSetup& setup)
 {
     const Tensor& filter = setup.in(1);
     auto params = std::make_shared<DepthwiseParams>();
@@ -202,8 +204,6 @@ Result<PreparedKernel> prepareDepthwise(const KernelSetup& setup)
     kernel.params = std::move(params);
     return kernel;
 }
-
-} // namespace
 
 LS_DEFINE_KERNELS(tfl, depthwise_conv_2d)
 {

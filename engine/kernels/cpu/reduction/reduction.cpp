@@ -1,5 +1,7 @@
 // MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY, REDUCE_ALL. Elements are combined in the operand's row-major order, so
 // that float sums have the reference's bits.
+#include "engine/kernels/cpu/reduction/reduction.h"
+
 #include "engine/kernels/cpu/elementwise.h"
 #include "engine/kernels/cpu/quantized_math.h"
 #include "engine/kernels/registry.h"
@@ -142,6 +144,30 @@ struct QuantizedReductionParams {
     QuantizedMultiplier factor;
 };
 
+/// One float multiplication, rounded to even. Source: XNNPACK src/qs8-rsum, src/operators/reduce-nd.c.
+template <typename T, bool isMean> Status runRoundedReduction(const KernelArgs& args)
+{
+    const auto p = args.paramsAs<QuantizedReductionParams>();
+    LS_TRY(const Shape kept, keptShape(args));
+    T* out = args.out(0).as<T>();
+    const int64_t results = args.out(0).elementCount(), elements = args.in(0).elementCount();
+    if (elements == 0) {
+        std::fill_n(out, results, T{});
+        return {};
+    }
+    auto* sums = reinterpret_cast<int32_t*>(args.runtime->scratch(static_cast<size_t>(results) * sizeof(int32_t)));
+    const auto count = static_cast<int32_t>(elements / results);
+    std::fill_n(sums, results, wrappingMul(-p.in.zero, count));
+    accumulate<T, int32_t>(args.in(0), kept, sums, [](int32_t a, T b) { return wrappingAdd<int32_t>(a, b); });
+    const float scale = p.in.scale / p.out.scale * (isMean ? 1.0F / static_cast<float>(count) : 1.0F);
+    const auto zero = static_cast<float>(p.out.zero); // added before it is rounded: halves go to even results
+    for (int64_t i = 0; i < results; ++i) {
+        const float value = static_cast<float>(sums[i]) * scale + zero;
+        out[i] = static_cast<T>(std::lrint(std::clamp<float>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
+    }
+    return {};
+}
+
 /// The sum of stored integers in 32 bits, scratch memory of the kernel. `results` and `elements` are not 0.
 template <typename T> int32_t* sumStored(const KernelArgs& args, const Shape& kept, int64_t results)
 {
@@ -184,16 +210,22 @@ QuantizedReductionParams quantizedParams(const KernelSetup& setup)
     return params;
 }
 
-Result<PreparedKernel> prepareMean(const KernelSetup& setup)
+} // namespace
+
+Result<PreparedKernel> loopscope::prepareMean(const KernelSetup& setup)
 {
     static constexpr DtypeCase kMeanCases[] = {
         {DType::f32, runMean<float, float>},   {DType::i32, runMean<int32_t, int64_t>}, {DType::i64, runMean<int64_t, int64_t>},
         {DType::i8, runQuantizedMean<int8_t>}, {DType::u8, runQuantizedMean<uint8_t>},  {DType::i16, runQuantizedMean<int16_t>},
     };
-    LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kMeanCases));
+    static constexpr DtypeCase kRounded[] = {{DType::i8, runRoundedReduction<int8_t, true>},
+                                             {DType::u8, runRoundedReduction<uint8_t, true>}};
+    LS_TRY(PreparedKernel kernel, setup.profile == Profile::xnnpack ? prepareByDtype(setup, kRounded) : prepareByDtype(setup, kMeanCases));
     kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedParams(setup));
     return kernel;
 }
+
+namespace {
 
 // ---- SUM ----
 
@@ -220,16 +252,22 @@ template <typename T> Status runQuantizedSum(const KernelArgs& args)
     return {};
 }
 
-Result<PreparedKernel> prepareSum(const KernelSetup& setup)
+} // namespace
+
+Result<PreparedKernel> loopscope::prepareSum(const KernelSetup& setup)
 {
     static constexpr DtypeCase kQuantized[] = {
         {DType::i8, runQuantizedSum<int8_t>}, {DType::u8, runQuantizedSum<uint8_t>}, {DType::i16, runQuantizedSum<int16_t>}};
     const bool quantized = scaleAndZero(setup.in(0)).scale > 0 && scaleAndZero(setup.out(0)).scale > 0;
     if (!isNarrow(setup.in(0).dtype) || !quantized) return prepareByDtype(setup, kCases<SumOp>);
-    LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kQuantized));
+    static constexpr DtypeCase kRounded[] = {{DType::i8, runRoundedReduction<int8_t, false>},
+                                             {DType::u8, runRoundedReduction<uint8_t, false>}};
+    LS_TRY(PreparedKernel kernel, setup.profile == Profile::xnnpack ? prepareByDtype(setup, kRounded) : prepareByDtype(setup, kQuantized));
     kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedParams(setup));
     return kernel;
 }
+
+namespace {
 
 // ---- REDUCE_PROD ----
 
