@@ -3,6 +3,7 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/output/rewrite_report.h"
+#include "app/wiring/lowering.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/pass_context.h"
@@ -66,7 +67,7 @@ Result<int> runGrad(const CommandContext& context)
     SaveOptions saving;
     saving.format = arguments.text("format");
     saving.overwrite = arguments.has("force");
-    LS_TRY([[maybe_unused]] const Format* const format, formatToSave(out, saving));
+    LS_TRY(const Format* const format, formatToSave(out, saving));
     LS_CHECK_OK(checkWritable(out, saving.overwrite));
     GradientNames names;
     names.of = namesIn(arguments.all("of"));
@@ -79,6 +80,7 @@ Result<int> runGrad(const CommandContext& context)
     PassContext passes{visibleNames(arguments.all("of"), {}, {}), constantEvaluator(), names};
     keepEverything(file.model, passes.visible);
     for (const std::string& name : names.wrt) passes.visible.fetches.push_back(name);
+    const bool isLifted = file.model.dialect != Dialect::tf;
     const PassPlan plan = planFor(file.model);
     const bool isRaised = plan.passes.size() > 1;
     const Model before = isRaised ? file.model : Model();
@@ -87,7 +89,13 @@ Result<int> runGrad(const CommandContext& context)
         Error error = std::move(runs).takeError();
         return isRaised ? withRefusals(std::move(error), before, file, passes) : std::move(error).at(file.path);
     }
-    saving.source = file.content;
+    if (isLifted && (format->extension == "tflite" || format->extension == "circle")) {
+        LS_TRY(LoweredModel lowered, lowerToTflite(file.model, names.root));
+        if (!lowered.noForm.empty()) return noFormError(lowered);
+        file.model = std::move(lowered.model);
+    } else {
+        saving.source = file.content;
+    }
     LS_CHECK_OK(saveModel(file.model, out, saving));
     const RewriteReport& report = runs->back().report;
     if (console.json()) {

@@ -1,4 +1,5 @@
 // Gradients as a pass: values by name, and what the pass adds in the words that all passes share.
+#include "converters/lower/lift.h"
 #include "converters/passes/graph_walk.h"
 #include "converters/passes/pass.h"
 #include "engine/base/text.h"
@@ -8,6 +9,22 @@
 namespace loopscope {
 
 namespace {
+
+/// A TFLite model is differentiated as the TensorFlow model that computes the same; names of its values keep their meaning.
+Status lift(Model& model, GradientNames& names)
+{
+    if (!model.hasGraph(names.root)) return {};
+    const Graph source = model.graph(names.root);
+    LS_TRY(LiftedModel lifted, liftToTensorFlow(model));
+    const std::vector<ValueId>& now = lifted.values[static_cast<size_t>(names.root.index)];
+    for (auto* list : {&names.of, &names.wrt})
+        for (std::string& name : *list)
+            for (size_t v = 0; v < source.values.size(); ++v)
+                if ((source.values[v].id == name || source.values[v].name == name) && now[v].valid())
+                    name = lifted.model.graph(names.root).value(now[v]).id;
+    model = std::move(lifted.model);
+    return {};
+}
 
 /// A value by its id ("add", "add:0", "split:1"), or by what a signature or the graph's output list calls it.
 Result<ValueId> valueNamed(const Model& model, GraphId root, const std::string& name)
@@ -40,10 +57,10 @@ Result<std::vector<ValueId>> valuesNamed(const Model& model, GraphId root, const
 
 Result<RewriteReport> runGradient(Model& model, const PassContext& context)
 {
-    const GradientNames& names = context.gradient;
+    GradientNames names = context.gradient;
     if (names.of.empty() || names.wrt.empty())
         return Error(ErrorCode::usage, "the pass 'gradient' has to know what of and by what").expected("--of NAME and --wrt NAME");
-    LS_CHECK_OK(needsTensorFlow(model));
+    if (model.dialect != Dialect::tf) LS_CHECK_OK(lift(model, names));
     if (!model.hasGraph(names.root)) return Error(ErrorCode::usage, "the model has no graph");
     GradientRequest request;
     request.graph = names.root;

@@ -383,7 +383,9 @@ public:
         GradientValue any; // shape, and number of elements
         for (const TensorType& type : m_lists) {
             if (!any.valid()) any = m_c.nodes.integer(-1);
-            inputs.push_back(m_c.nodes.node("EmptyTensorList", {any, any}, {{"element_dtype", type.dtype}, {"shape_type", DType::i32}}).id);
+            const GradientValue shape = type.shape.isStatic() && type.dtype != DType::variant ? m_c.nodes.integers(dimsOf(type)) : any;
+            inputs.push_back(
+                m_c.nodes.node("EmptyTensorList", {shape, any}, {{"element_dtype", type.dtype}, {"shape_type", DType::i32}}).id);
             types.emplace_back(DType::variant, Shape());
         }
         editor.setInputs(m_c.id, std::move(inputs));

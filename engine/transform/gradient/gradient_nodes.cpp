@@ -43,9 +43,15 @@ std::string GradientNodes::freshName(const std::string& kind)
 
 std::vector<GradientValue> GradientNodes::add(std::string_view kind, std::span<const GradientValue> inputs, AttributeList attributes)
 {
+    return addNamed(freshName(std::string(kind)), kind, inputs, std::move(attributes));
+}
+
+std::vector<GradientValue> GradientNodes::addNamed(std::string name, std::string_view kind, std::span<const GradientValue> inputs,
+                                                   AttributeList attributes)
+{
     OperatorDraft draft;
     draft.kind = {"tf", std::string(kind)};
-    draft.name = freshName(draft.kind.name);
+    draft.name = std::move(name);
     std::vector<DType> dtypes;
     for (const GradientValue& input : inputs) {
         draft.inputs.push_back(input.id);

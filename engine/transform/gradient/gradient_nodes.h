@@ -37,6 +37,9 @@ public:
 
     /// All results of a new node; one without a result per its signature gives none.
     std::vector<GradientValue> add(std::string_view kind, std::span<const GradientValue> inputs, AttributeList attributes = {});
+    /// The same with a name of its own instead of one in the scope.
+    std::vector<GradientValue> addNamed(std::string name, std::string_view kind, std::span<const GradientValue> inputs,
+                                        AttributeList attributes = {});
     /// The first result.
     GradientValue node(std::string_view kind, std::initializer_list<GradientValue> inputs, AttributeList attributes = {});
 
