@@ -25,6 +25,9 @@ const OptionNames kRunning = {"input",  "feed",    "fetch", "target", "init",   
                               "strict", "profile", "seed",  "runs",   "schedule-seed", "threads",   "max-steps", "max-depth", "timeout"};
 const OptionNames kTolerance = {"rtol", "atol", "ulp", "cosine"};
 
+/// The loop of a program around a model.
+const OptionNames kHostLoop = {"calls", "feed-back", "each", "until"};
+
 OptionNames with(OptionNames own, const OptionNames& more)
 {
     own.insert(own.end(), more.begin(), more.end());
@@ -52,21 +55,22 @@ std::vector<CommandSpec> modelCommands()
          2,
          runList},
         {"run", "run MODEL -i NAME=SOURCE… [-o OUT.npz]", "Runs a model and prints its outputs.",
-         "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print", "dequantize"}, kRunning), 1, 1,
-         runRun},
+         "loopscope run samples/text/collatz.lsir -i x=27",
+         with(with({"output", "force", "time", "print", "dequantize"}, kHostLoop), kRunning), 1, 1, runRun},
         {"bench", "bench MODEL -i NAME=SOURCE…", "How long a model takes: median and p95 of its runs, and where the time goes.",
          "loopscope bench samples/text/collatz.lsir -i x=27 --repeat 10", with({"warmup", "repeat", "beside"}, kRunning), 1, 1, runBench},
         {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
          "Runs a model and records what every operator and iteration computed, in one SQLite file.",
          "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
-         with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append",
-               "no-index", "constants"},
+         with(with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append",
+                    "no-index", "constants"},
+                   kHostLoop),
               kRunning),
          1, 1, runTrace},
         {"debug", "debug MODEL -i NAME=SOURCE… · debug --trace FILE",
          "Steps through a model, forwards and backwards, with breakpoints on everything.",
          "loopscope debug samples/text/collatz.lsir -i x=27",
-         with(with({"against", "trace", "script", "ex", "batch", "rc"}, kTolerance), kRunning), 0, 1, runDebug},
+         with(with(with({"against", "trace", "script", "ex", "batch", "rc"}, kTolerance), kHostLoop), kRunning), 0, 1, runDebug},
         {"dap",
          "dap [--listen PORT]",
          "The debugger for editors, over the Debug Adapter Protocol: standard input and output, or a port of this machine.",
@@ -78,7 +82,8 @@ std::vector<CommandSpec> modelCommands()
         {"gui", "gui [MODEL|TRACE|SESSION] [OTHER] [-i NAME=SOURCE…]",
          "Opens the desktop application; with --screenshot it draws a window into a file instead.",
          "loopscope gui samples/text/collatz.lsir -i x=27 --goto while#0@37:body/if#2 --screenshot collatz.png",
-         with(with({"goto", "screenshot", "size", "theme", "task", "exec", "against"}, kTolerance), kRunning), 0, 2, runGui},
+         with(with(with({"goto", "screenshot", "size", "theme", "task", "exec", "against"}, kTolerance), kHostLoop), kRunning), 0, 2,
+         runGui},
     };
 }
 

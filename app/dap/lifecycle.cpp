@@ -28,10 +28,10 @@ constexpr std::array kFilters = {
 };
 
 /// Members of `launch` that are options of the command line with the same meaning.
-constexpr std::array<std::string_view, 16> kTexts = {"signature", "against", "profile",       "backend",   "device", "seed",
+constexpr std::array<std::string_view, 18> kTexts = {"signature", "against", "profile",       "backend",   "device", "seed",
                                                      "runs",      "threads", "max-steps",     "max-depth", "rtol",   "atol",
-                                                     "ulp",       "cosine",  "schedule-seed", "memory"};
-constexpr std::array<std::string_view, 4> kLists = {"fetch", "target", "init", "place"};
+                                                     "ulp",       "cosine",  "schedule-seed", "memory",    "calls",  "until"};
+constexpr std::array<std::string_view, 6> kLists = {"fetch", "target", "init", "place", "feed-back", "each"};
 
 Json capabilities()
 {

@@ -3,6 +3,7 @@
 #include "app/output/console.h"
 #include "app/wiring/backend.h"
 #include "app/wiring/command_line.h"
+#include "app/wiring/host_loop.h"
 #include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/session.h"
@@ -19,7 +20,9 @@ Result<AskedRun> askedRun(Console& console, const Arguments& arguments)
     LS_TRY(asked.file, loadModel(arguments.positionals[0]));
     LS_CHECK_OK(selectFromArguments(asked.file, arguments));
     LS_CHECK_OK(placeOperators(arguments, asked.file.model));
-    LS_TRY(asked.target, targetOf(asked.file, arguments.text("signature")));
+    const bool isLoop = asksHostLoop(arguments);
+    if (isLoop) LS_CHECK_OK(wrapInHostLoop(asked.file, arguments));
+    LS_TRY(asked.target, targetOf(asked.file, isLoop ? "" : arguments.text("signature")));
     asked.options.signature = asked.target.signature;
     LS_TRY(const std::vector<std::string> sources, inputSources(arguments));
     LS_TRY(asked.inputs, boundInTime(asked.timeout, [&] { return bindInputs(asked.target, sources, asked.options.seed, asked.runs); }));

@@ -52,7 +52,8 @@ Status keepStandardInput()
 Result<std::vector<std::string>> inputSources(const Arguments& arguments)
 {
     std::vector<std::string> sources = arguments.all("input");
-    for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
+    for (const char* const more : {"feed", "each"})
+        for (std::string& source : arguments.all(more)) sources.push_back(std::move(source));
     if (readsStandardInput(sources)) LS_CHECK_OK(keepStandardInput());
     return sources;
 }

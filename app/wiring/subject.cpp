@@ -4,6 +4,7 @@
 #include "app/output/listing.h"
 #include "app/replay/replay_executor.h"
 #include "app/replay/run_recording.h"
+#include "app/wiring/host_loop.h"
 #include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/proof.h"
@@ -205,7 +206,10 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     const GraphId selected = rootOf(file->model, arguments.text("signature"));
     const std::string selection = file->model.hasGraph(selected) ? selectionText(file->model, selected, nodes) : "";
     LS_CHECK_OK(placeOperators(arguments, file->model));
-    LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
+    const bool isLoop = asksHostLoop(arguments);
+    if (isLoop) LS_CHECK_OK(wrapInHostLoop(*file, arguments));
+    const std::string signature = isLoop ? std::string() : arguments.text("signature");
+    LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), signature, options));
     subject.owner = file;
     subject.selection = selection;
     subject.record = recorderOf(file->model, std::string(profileName(options.profile)), file);
