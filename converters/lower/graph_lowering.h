@@ -68,6 +68,13 @@ public:
     void markStandIn(ValueId id) { m_standIns.push_back(id); }
     const std::vector<ValueId>& standIns() const { return m_standIns; }
 
+    /// A list that stands for the flow of a TensorArray, or what is left of its handle: whatever dtype TensorFlow says of it.
+    void markArray(ValueId id) { m_arrays.insert(id.index); }
+    bool isArray(ValueId id) const { return m_arrays.contains(id.index); }
+    /// Nothing was written to it.
+    void markFresh(ValueId id) { m_fresh.insert(id.index); }
+    bool isFresh(ValueId id) const { return m_fresh.contains(id.index); }
+
     ModelLowering& model() { return m_model; }
     void note(std::string text);
     std::string place() const { return m_place + "/" + m_op->name; }
@@ -95,6 +102,7 @@ private:
     std::string m_place, m_prefix;
     std::unordered_set<std::string> m_names;
     std::vector<ValueId> m_standIns;
+    std::set<int32_t> m_arrays, m_fresh;
     std::map<std::pair<int, std::vector<int64_t>>, ValueId> m_integers;
 };
 
@@ -115,26 +123,31 @@ public:
         std::vector<TensorType> types; ///< of what it is given; used where the function leaves dtypes open, as lists are
         int extra = 0;
         bool isCondition = false, isBody = false;
+        std::vector<bool> arrays; ///< which of what it is given are arrays; empty: none
     };
     Result<GraphId> calleeOf(const Callee& callee, const std::string& place);
     GraphId reserve(std::string id);
     void put(GraphId id, Graph graph);
     void decline(std::string place, std::string kind, std::string reason);
     std::vector<TensorType> outputTypes(GraphId lowered) const;
+    /// Which outputs are arrays.
+    std::vector<bool> outputArrays(GraphId lowered) const;
     /// The variable has this value when a session begins.
     void initialise(const Operator& variable, const TensorAttribute& value);
     /// Where branches give different dtypes and one of them only a stand-in, that becomes one of the other's dtype.
     void matchBranches(GraphId a, GraphId b);
-    int depth = 0;                                              ///< of functions within functions
-    bool hasOpenLists = false;                                  ///< whose elements have no shape before the first is written
-    int64_t padding() const { return m_hasEmptyLists ? 1 : 0; } ///< rows before the first element of each list
+    int depth = 0;                                               ///< of functions within functions
+    bool hasOpenLists = false;                                   ///< whose elements have no shape before the first is written
+    int64_t padding() const { return m_hasEmptyLists ? 1 : 0; }  ///< rows before the first element of each list
+    bool hasGrowingArrays() const { return m_hasGrowingArrays; } ///< TensorArrays of a size that is not known
 
 private:
     const Model& m_source;
     const LowerOptions& m_options;
     LoweredModel m_result;
     std::map<std::string, GraphId> m_callees;
-    bool m_hasEmptyLists = false;
+    bool m_hasEmptyLists = false, m_hasGrowingArrays = false;
+    std::map<int32_t, std::vector<bool>> m_arrayOutputs; ///< by graph
     void addInitialiser(Graph& main);
     std::unordered_set<std::string> m_ids;
     std::set<std::pair<int32_t, int32_t>> m_standIns;                         ///< graph and value

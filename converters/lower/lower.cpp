@@ -59,6 +59,12 @@ std::vector<TensorType> ModelLowering::outputTypes(GraphId lowered) const
     return types;
 }
 
+std::vector<bool> ModelLowering::outputArrays(GraphId lowered) const
+{
+    const auto found = m_arrayOutputs.find(lowered.index);
+    return found == m_arrayOutputs.end() ? std::vector<bool>() : found->second;
+}
+
 Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string& place)
 {
     if (!m_source.hasGraph(callee.source)) return noForm("it calls a function that is not there");
@@ -70,10 +76,13 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
         const size_t own = i - static_cast<size_t>(callee.extra);
         if (i >= static_cast<size_t>(callee.extra) && own < source.inputs.size()) {
             const TensorType& formal = source.value(source.inputs[own]).type;
-            const bool isOpen = formal.dtype == DType::variant || formal.dtype == DType::unknown;
+            const bool isArray = i < callee.arrays.size() && callee.arrays[i];
+            const bool isOpen = isArray || formal.dtype == DType::variant || formal.dtype == DType::unknown;
+            if (isArray) key += "a";
             if (!isOpen) types[i] = formal;
             // What a loop carries may change its shape; what a branch is given has the shape that it has.
-            else if (callee.isBody || callee.isCondition) types[i] = TensorType(types[i].dtype, Shape::unknownRank());
+            else if ((callee.isBody || callee.isCondition) && !(isArray && types[i].shape.rank() == 0))
+                types[i] = TensorType(types[i].dtype, Shape::unknownRank());
         }
         key += std::to_string(static_cast<int>(types[i].dtype)) + ",";
     }
@@ -89,9 +98,11 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
         const bool isOwn = i >= static_cast<size_t>(callee.extra) && own < source.inputs.size();
         const ValueId input = lowering.addInput(isOwn ? source.value(source.inputs[own]).id : "index", types[i]);
         if (isOwn) arguments.push_back(input);
+        if (i < callee.arrays.size() && callee.arrays[i]) lowering.markArray(input);
     }
     std::vector<ValueId> outputs = lowering.lowerBody(source, arguments, place);
     --depth;
+    for (const ValueId output : outputs) m_arrayOutputs[id.index].push_back(output.valid() && lowering.isArray(output));
     if (callee.isCondition && !outputs.empty() && outputs[0].valid()) {
         LS_TRY(outputs[0], lowering.asBool(outputs[0]));
     }
@@ -158,8 +169,11 @@ Result<LoweredModel> ModelLowering::lower(GraphId root)
     if (hasFramesOrSwitches(source))
         return Error(ErrorCode::unsupported, "it has control flow of TensorFlow 1, which has to be raised first");
     for (const Graph& graph : m_source.graphs)
-        m_hasEmptyLists =
-            m_hasEmptyLists || std::ranges::any_of(graph.operators, [](const Operator& op) { return op.kind.name == "EmptyTensorList"; });
+        for (const Operator& op : graph.operators) {
+            const Attribute* const grows = op.kind.name == "TensorArrayV3" ? findAttribute(op.attributes, "dynamic_size") : nullptr;
+            m_hasGrowingArrays = m_hasGrowingArrays || (grows && grows->as<bool>() && *grows->as<bool>());
+            m_hasEmptyLists = m_hasEmptyLists || op.kind.name == "EmptyTensorList";
+        }
     m_result.model.dialect = Dialect::tfl;
     setAttribute(m_result.model.attributes, "description", std::string("Loopscope converted."));
     const GraphId id = reserve("main");

@@ -42,15 +42,29 @@ std::vector<std::string> resultNames(const GraphLowering& l)
     return names;
 }
 
-Status finishCall(GraphLowering& l, std::string kind, std::vector<ValueId> inputs, AttributeList attributes, std::vector<TensorType> types)
+std::vector<bool> arraysOf(const GraphLowering& l, std::span<const ValueId> values)
 {
+    std::vector<bool> arrays;
+    for (const ValueId value : values) arrays.push_back(l.isArray(value));
+    return arrays;
+}
+
+/// `arrays`: which of the results.
+Status finishCall(GraphLowering& l, std::string kind, std::vector<ValueId> inputs, AttributeList attributes, std::vector<TensorType> types,
+                  const std::vector<bool>& arrays)
+{
+    const auto isArray = [&](size_t k) { return k < arrays.size() && arrays[k]; };
     for (size_t k = 0; k < types.size() && k < l.op().results.size(); ++k) {
+        if (isArray(k)) continue;
         const TensorType& declared = l.declared(static_cast<int>(k));
         if (declared.dtype != DType::variant && declared.dtype != DType::unknown) types[k] = declared;
     }
     LS_TRY(const std::vector<ValueId> results,
            l.emitAll({"tfl", std::move(kind)}, std::move(inputs), std::move(attributes), std::move(types), resultNames(l)));
-    for (size_t k = 0; k < results.size(); ++k) l.bind(static_cast<int>(k), results[k]);
+    for (size_t k = 0; k < results.size(); ++k) {
+        l.bind(static_cast<int>(k), results[k]);
+        if (isArray(k)) l.markArray(results[k]);
+    }
     return {};
 }
 
@@ -59,22 +73,24 @@ Status branch(GraphLowering& l)
     std::vector<ValueId> inputs = l.inputs();
     LS_TRY(inputs[0], l.asBool(inputs[0]));
     const std::vector<TensorType> types = typesOf(l, std::span(inputs).subspan(1));
-    LS_TRY(const GraphId then, l.model().calleeOf({calleeOf(l, "then_branch"), types}, l.place() + ":then"));
-    LS_TRY(const GraphId otherwise, l.model().calleeOf({calleeOf(l, "else_branch"), types}, l.place() + ":else"));
+    const std::vector<bool> arrays = arraysOf(l, std::span(inputs).subspan(1));
+    LS_TRY(const GraphId then, l.model().calleeOf({calleeOf(l, "then_branch"), types, 0, false, false, arrays}, l.place() + ":then"));
+    LS_TRY(const GraphId otherwise, l.model().calleeOf({calleeOf(l, "else_branch"), types, 0, false, false, arrays}, l.place() + ":else"));
     l.model().matchBranches(then, otherwise);
     return finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
-                      l.model().outputTypes(then));
+                      l.model().outputTypes(then), l.model().outputArrays(then));
 }
 
 Status loop(GraphLowering& l)
 {
     const std::vector<ValueId> inputs = l.inputs();
     const std::vector<TensorType> types = typesOf(l, inputs);
-    LS_TRY(const GraphId cond, l.model().calleeOf({calleeOf(l, "cond"), types, 0, true, false}, l.place() + ":cond"));
-    LS_TRY(const GraphId body, l.model().calleeOf({calleeOf(l, "body"), types, 0, false, true}, l.place() + ":body"));
+    LS_TRY(const GraphId cond, l.model().calleeOf({calleeOf(l, "cond"), types, 0, true, false, arraysOf(l, inputs)}, l.place() + ":cond"));
+    LS_TRY(const GraphId body, l.model().calleeOf({calleeOf(l, "body"), types, 0, false, true, arraysOf(l, inputs)}, l.place() + ":body"));
     std::vector<TensorType> results = types;
     for (TensorType& type : results) type = TensorType(type.dtype, Shape::unknownRank()); // it may change in the loop
-    return finishCall(l, "while", inputs, {{"cond", GraphRef{cond, nullptr}}, {"body", GraphRef{body, nullptr}}}, std::move(results));
+    return finishCall(l, "while", inputs, {{"cond", GraphRef{cond, nullptr}}, {"body", GraphRef{body, nullptr}}}, std::move(results),
+                      arraysOf(l, inputs));
 }
 
 /// Branch k of a Case: index = k ? branch : the rest; an index out of range means the last one.
@@ -90,7 +106,8 @@ Status choice(GraphLowering& l)
     const std::vector<TensorType> types = typesOf(l, inputs);
     std::vector<GraphId> lowered;
     for (size_t k = 0; k < branches.size(); ++k) {
-        LS_TRY(const GraphId graph, l.model().calleeOf({branches[k], types, 1}, l.place() + ":branch" + std::to_string(k)));
+        LS_TRY(const GraphId graph,
+               l.model().calleeOf({branches[k], types, 1, false, false, {}}, l.place() + ":branch" + std::to_string(k)));
         lowered.push_back(graph);
         l.model().matchBranches(lowered.front(), graph);
     }
@@ -117,7 +134,8 @@ Status choice(GraphLowering& l)
     LS_TRY(const ValueId isFirst, test(l, inputs[0], lowered.size() == 1 ? -1 : 0));
     std::vector<ValueId> all = {isFirst};
     all.insert(all.end(), inputs.begin(), inputs.end());
-    return finishCall(l, "if", std::move(all), {{"then", GraphRef{lowered.front(), nullptr}}, {"else", GraphRef{rest, nullptr}}}, results);
+    return finishCall(l, "if", std::move(all), {{"then", GraphRef{lowered.front(), nullptr}}, {"else", GraphRef{rest, nullptr}}}, results,
+                      {});
 }
 
 Status call(GraphLowering& l)

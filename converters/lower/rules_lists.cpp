@@ -29,27 +29,32 @@ Result<ValueId> rowOf(GraphLowering& l, ValueId index)
     return l.emit("add", {index, number(l, 1)}, {}, l.type(index).dtype);
 }
 
-/// `rows` (i32[1]) rows of zeros. Where the shape of an element is open, it is a stand-in until the first is written.
-Status makeList(GraphLowering& l, ValueId rows)
+/// `rows` (i32[1]) rows of zeros. Where the shape of an element is open, they are stand-ins until the first is written.
+Result<ValueId> zeroList(GraphLowering& l, ValueId rows, DType dtype, std::optional<std::vector<int64_t>> shape)
 {
-    const DType dtype = elementOf(l);
     if (dtype != DType::f32 && dtype != DType::i32 && dtype != DType::i64 && dtype != DType::boolean)
         return noForm("a list of " + std::string(dtypeName(dtype)));
-    auto shape = l.integers(l.input(0));
-    if (!shape || l.type(l.input(0)).shape.rank() != 1 || std::ranges::any_of(*shape, [](int64_t d) { return d < 0; })) {
+    if (!shape || std::ranges::any_of(*shape, [](int64_t d) { return d < 0; })) {
         shape = {1}; // no less, so that LiteRT's While takes it
         l.model().hasOpenLists = true;
     }
     LS_TRY(const ValueId whole, l.emit("concatenation", {rows, l.integerConstant(DType::i32, *shape)}, {{"axis", int64_t{0}}}));
-    LS_TRY(const ValueId list, l.emit("fill", {whole, l.realConstant(dtype, 0)}, {}, dtype));
+    return l.emit("fill", {whole, l.realConstant(dtype, 0)}, {}, dtype);
+}
+
+Status makeList(GraphLowering& l, ValueId rows)
+{
+    auto shape = l.integers(l.input(0));
+    if (l.type(l.input(0)).shape.rank() != 1) shape.reset();
+    LS_TRY(const ValueId list, zeroList(l, rows, elementOf(l), std::move(shape)));
     l.bind(0, list);
     return {};
 }
 
 /// How many rows the list has, as i32[1].
-Result<ValueId> rowsOf(GraphLowering& l)
+Result<ValueId> rowsOf(GraphLowering& l, ValueId list)
 {
-    LS_TRY(const ValueId shape, l.shapeOf(l.input(0)));
+    LS_TRY(const ValueId shape, l.shapeOf(list));
     return l.emit("slice", {shape, numbers(l, {0}), numbers(l, {1})}, {}, DType::i32);
 }
 
@@ -60,12 +65,12 @@ Result<ValueId> joined(GraphLowering& l, ValueId a, ValueId b, DType dtype)
 
 /// The list with `rows` (i32[1]) of elements of this shape (i32[rank]): what it has, and zeros where it has stand-ins or is too short.
 /// `item`: the shape as far as it is known.
-Result<ValueId> shaped(GraphLowering& l, ValueId rows, ValueId elementShape, const Shape& item)
+Result<ValueId> shaped(GraphLowering& l, ValueId list, ValueId rows, ValueId elementShape, const Shape& item)
 {
-    const DType dtype = l.type(l.input(0)).dtype;
+    const DType dtype = l.type(list).dtype;
     LS_TRY(const ValueId whole, joined(l, rows, elementShape, DType::i32));
     LS_TRY(const ValueId size, l.emit("reduce_prod", {whole, numbers(l, {0})}, {{"keep_dims", true}}, DType::i32));
-    LS_TRY(const ValueId flat, l.emit("reshape", {l.input(0), numbers(l, {-1})}, {}, dtype));
+    LS_TRY(const ValueId flat, l.emit("reshape", {list, numbers(l, {-1})}, {}, dtype));
     LS_TRY(const ValueId zeros, l.emit("fill", {size, l.realConstant(dtype, 0)}, {}, dtype));
     LS_TRY(const ValueId both, joined(l, flat, zeros, dtype));
     LS_TRY(const ValueId kept, l.emit("slice", {both, numbers(l, {0}), size}, {}, dtype));
@@ -113,11 +118,11 @@ Status stack(GraphLowering& l)
     const auto shape = l.inputCount() > 1 ? l.integers(l.input(1)) : std::nullopt;
     if (l.model().hasOpenLists && shape && l.type(l.input(1)).shape.rank() == 1 &&
         std::ranges::none_of(*shape, [](int64_t d) { return d < 0; })) {
-        LS_TRY(const ValueId rows, rowsOf(l));
-        LS_TRY(list, shaped(l, rows, l.integerConstant(DType::i32, *shape), Shape(*shape)));
+        LS_TRY(const ValueId rows, rowsOf(l, l.input(0)));
+        LS_TRY(list, shaped(l, l.input(0), rows, l.integerConstant(DType::i32, *shape), Shape(*shape)));
     }
     if (l.model().padding() > 0) {
-        LS_TRY(const ValueId rows, rowsOf(l));
+        LS_TRY(const ValueId rows, rowsOf(l, l.input(0)));
         LS_TRY(const ValueId last, l.emit("reshape", {rows, l.integerConstant(DType::i32, {})}, {}, DType::i32));
         LS_TRY(const ValueId range, l.emit("range", {number(l, 1), last, number(l, 1)}, {}, DType::i32));
         LS_TRY(list, l.emit("gather", {list, range}, {{"axis", int64_t{0}}}, l.type(list).dtype));
@@ -129,28 +134,32 @@ Status stack(GraphLowering& l)
 /// The item as a list of one.
 Result<ValueId> asList(GraphLowering& l, ValueId item) { return l.emit("expand_dims", {item, number(l, 0)}); }
 
-/// list[index] = item: its place is index, and 0 in all dimensions of the item.
-Status setItem(GraphLowering& l)
+/// list[index] = item: its place is the row, and 0 in all dimensions of the item.
+Result<ValueId> written(GraphLowering& l, ValueId list, ValueId index, ValueId item, bool isGrowing)
 {
-    LS_TRY(const ValueId row, asList(l, l.input(2)));
-    LS_TRY(const ValueId shape, l.shapeOf(l.input(2)));
+    LS_TRY(const ValueId row, asList(l, item));
+    LS_TRY(const ValueId shape, l.shapeOf(item));
     LS_TRY(const ValueId rank, l.shapeOf(shape));
     LS_TRY(const ValueId zeros, l.emit("fill", {rank, number(l, 0)}, {}, DType::i32));
-    LS_TRY(const ValueId own, rowOf(l, l.input(1)));
-    LS_TRY(const ValueId index, l.emit("reshape", {own, numbers(l, {1})}));
-    LS_TRY(const ValueId start, l.emit("concatenation", {index, zeros}, {{"axis", int64_t{0}}}));
-    ValueId whole = l.input(0);
-    const Attribute* const grows = findAttribute(l.op().attributes, "resize_if_index_out_of_bounds");
-    const bool isGrowing = grows && grows->as<bool>() && *grows->as<bool>();
+    LS_TRY(const ValueId own, rowOf(l, index));
+    LS_TRY(const ValueId place, l.emit("reshape", {own, numbers(l, {1})}));
+    LS_TRY(const ValueId start, l.emit("concatenation", {place, zeros}, {{"axis", int64_t{0}}}));
     if (l.model().hasOpenLists || isGrowing) {
-        LS_TRY(ValueId rows, rowsOf(l));
+        LS_TRY(ValueId rows, rowsOf(l, list));
         if (isGrowing) {
-            LS_TRY(const ValueId needed, l.emit("add", {index, numbers(l, {1})}, {}, DType::i32));
+            LS_TRY(const ValueId needed, l.emit("add", {place, numbers(l, {1})}, {}, DType::i32));
             LS_TRY(rows, l.emit("maximum", {rows, needed}, {}, DType::i32));
         }
-        LS_TRY(whole, shaped(l, rows, shape, l.type(l.input(2)).dynamicShape()));
+        LS_TRY(list, shaped(l, list, rows, shape, l.type(item).dynamicShape()));
     }
-    LS_TRY(const ValueId list, l.emit("dynamic_update_slice", {whole, row, start}, {}, l.type(whole).dtype));
+    return l.emit("dynamic_update_slice", {list, row, start}, {}, l.type(list).dtype);
+}
+
+Status setItem(GraphLowering& l)
+{
+    const Attribute* const grows = findAttribute(l.op().attributes, "resize_if_index_out_of_bounds");
+    const bool isGrowing = grows && grows->as<bool>() && *grows->as<bool>();
+    LS_TRY(const ValueId list, written(l, l.input(0), l.input(1), l.input(2), isGrowing));
     l.bind(0, list);
     return {};
 }
@@ -194,9 +203,9 @@ Status pushBack(GraphLowering& l)
     LS_TRY(const ValueId row, asList(l, l.input(1)));
     ValueId whole = l.input(0);
     if (l.model().hasOpenLists) { // a list without elements does not know their rank
-        LS_TRY(const ValueId rows, rowsOf(l));
+        LS_TRY(const ValueId rows, rowsOf(l, l.input(0)));
         LS_TRY(const ValueId shape, l.shapeOf(l.input(1)));
-        LS_TRY(whole, shaped(l, rows, shape, l.type(l.input(1)).dynamicShape()));
+        LS_TRY(whole, shaped(l, l.input(0), rows, shape, l.type(l.input(1)).dynamicShape()));
     }
     LS_TRY(const ValueId list, joined(l, whole, row, l.type(l.input(1)).dtype));
     l.bind(0, list);
@@ -214,18 +223,98 @@ Status popBack(GraphLowering& l)
     return {};
 }
 
+// --- TensorArrays of TensorFlow 1: what their flow leads through is the list, and nothing is left of the handle
+// -----------------------------
+
+/// The list that operand `i`, a flow, stands for.
+Result<ValueId> arrayOf(const GraphLowering& l, int i)
+{
+    if (l.isArray(l.input(i))) return l.input(i);
+    return noForm("a TensorArray that its flow does not lead to");
+}
+
+Status tensorArray(GraphLowering& l)
+{
+    const Attribute* const said = findAttribute(l.op().attributes, "dtype");
+    const auto* const dtype = said ? said->as<DType>() : nullptr;
+    const Attribute* const shaping = findAttribute(l.op().attributes, "element_shape");
+    const auto* const shape = shaping ? shaping->as<Shape>() : nullptr;
+    std::optional<std::vector<int64_t>> dims;
+    if (shape && shape->hasRank()) dims.emplace(shape->dims().begin(), shape->dims().end());
+    LS_TRY(const ValueId count, rowOf(l, l.input(0)));
+    LS_TRY(const ValueId rows, l.emit("reshape", {count, numbers(l, {1})}));
+    LS_TRY(const ValueId list, zeroList(l, rows, dtype ? *dtype : DType::unknown, std::move(dims)));
+    const ValueId handle = l.realConstant(DType::i32, 0);
+    l.markArray(list);
+    l.markArray(handle);
+    l.markFresh(list);
+    l.bind(0, handle);
+    l.bind(1, list);
+    return {};
+}
+
+Status writeArray(GraphLowering& l)
+{
+    LS_TRY(const ValueId flow, arrayOf(l, 3));
+    LS_TRY(const ValueId list, written(l, flow, l.input(1), l.input(2), l.model().hasGrowingArrays()));
+    l.markArray(list);
+    l.bind(0, list);
+    return {};
+}
+
+/// Of an element, or of several, whose shape may be said: what nothing was written to has it, too.
+Status readArray(GraphLowering& l)
+{
+    LS_TRY(ValueId list, arrayOf(l, 2));
+    const Attribute* const said = findAttribute(l.op().attributes, "element_shape");
+    const auto* const shape = said ? said->as<Shape>() : nullptr;
+    if (l.model().hasOpenLists && shape && shape->hasRank() && shape->isStatic()) {
+        const ValueId dims = l.integerConstant(DType::i32, shape->dims());
+        LS_TRY(const ValueId all, rowsOf(l, list));
+        LS_TRY(list, shaped(l, list, all, dims, *shape));
+    }
+    LS_TRY(const ValueId rows, rowOf(l, l.input(1)));
+    return l.finish("gather", {list, rows}, {{"axis", int64_t{0}}});
+}
+
+/// Into a TensorArray that nothing was written to yet, as they are unstacked.
+Status scatterArray(GraphLowering& l)
+{
+    LS_TRY(const ValueId flow, arrayOf(l, 3));
+    if (!l.isFresh(flow)) return noForm("scattering into a TensorArray that has elements");
+    LS_TRY(const ValueId own, rowOf(l, l.input(1)));
+    LS_TRY(const ValueId places, l.emit("reshape", {own, numbers(l, {-1, 1})}));
+    LS_TRY(const ValueId rows, rowsOf(l, flow));
+    LS_TRY(const ValueId shape, l.shapeOf(l.input(2)));
+    LS_TRY(const ValueId rest, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {-1})}, {}, DType::i32));
+    LS_TRY(const ValueId whole, joined(l, rows, rest, DType::i32));
+    LS_TRY(const ValueId list, l.emit("scatter_nd", {places, l.input(2), whole}, {}, l.type(flow).dtype));
+    l.markArray(list);
+    l.bind(0, list);
+    return {};
+}
+
+Status sizeOfArray(GraphLowering& l)
+{
+    LS_TRY(const ValueId list, arrayOf(l, 1));
+    LS_TRY(const ValueId shape, l.shapeOf(list));
+    LS_TRY(ValueId count, l.emit("gather", {shape, number(l, 0)}, {{"axis", int64_t{0}}}, DType::i32));
+    if (l.model().padding() > 0) {
+        LS_TRY(count, l.emit("sub", {count, number(l, 1)}));
+    }
+    l.bind(0, count);
+    return {};
+}
+
+Status closeArray(GraphLowering&) { return {}; }
+
 constexpr NamedRule kRules[] = {
-    {"EmptyTensorList", emptyList},
-    {"TensorListFromTensor", fromTensor},
-    {"TensorListGather", getItem},
-    {"TensorListGetItem", getItem},
-    {"TensorListElementShape", elementShape},
-    {"TensorListLength", length},
-    {"TensorListPopBack", popBack},
-    {"TensorListPushBack", pushBack},
-    {"TensorListReserve", reserve},
-    {"TensorListSetItem", setItem},
-    {"TensorListStack", stack},
+    {"EmptyTensorList", emptyList},   {"TensorArrayCloseV3", closeArray},     {"TensorArrayGatherV3", readArray},
+    {"TensorArrayReadV3", readArray}, {"TensorArrayScatterV3", scatterArray}, {"TensorArraySizeV3", sizeOfArray},
+    {"TensorArrayV3", tensorArray},   {"TensorArrayWriteV3", writeArray},     {"TensorListFromTensor", fromTensor},
+    {"TensorListGather", getItem},    {"TensorListGetItem", getItem},         {"TensorListElementShape", elementShape},
+    {"TensorListLength", length},     {"TensorListPopBack", popBack},         {"TensorListPushBack", pushBack},
+    {"TensorListReserve", reserve},   {"TensorListSetItem", setItem},         {"TensorListStack", stack},
 };
 
 } // namespace

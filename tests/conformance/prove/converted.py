@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Golden cases of TensorFlow graphs as .tflite files: `converted.py PROGRAM CORPUS KNOWN [SUITE…] [--filter TEXT]`.
+
+Each run that needs no state of another is converted by `PROGRAM convert` and answered by `PROGRAM run` and by LiteRT, where one is installed
+(ai_edge_litert); both must answer as TensorFlow did. KNOWN lists the cases that are known not to, each with its reason: a case that newly
+differs fails, and so does one that is listed and agrees. Exit code 77: there is no corpus, or no LiteRT."""
+import json, os, subprocess, sys, tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+
+def known_cases(path):
+    lines = Path(path).read_text().splitlines()
+    return {line.split()[0] for line in lines if line.strip() and not line.startswith("#")}
+
+
+def node(name):
+    return name[:-2] if name.endswith(":0") else name
+
+
+def agree(got, want, compare):
+    import numpy as np
+
+    if got is None or got.shape != want.shape:
+        return False
+    if want.dtype.kind in "SO":
+        return [bytes(x) if not isinstance(x, str) else x.encode() for x in np.ravel(got)] == [bytes(x) for x in np.ravel(want)]
+    if compare["kind"] == "exact" and want.dtype.kind not in "fc":
+        return bool(np.array_equal(got, want))
+    rtol, atol = compare.get("rtol", 1e-6), compare.get("atol", 1e-6)  # floats are computed by other kernels
+    return bool(np.allclose(got.astype(np.complex128), want.astype(np.complex128), rtol, atol, equal_nan=True))
+
+
+def litert_answers(path, inputs):
+    """Runs in a process of its own: a model that crashes it is one that it does not answer."""
+    code = """
+import sys, numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+given = np.load(sys.argv[2], allow_pickle=True)
+interpreter = Interpreter(sys.argv[1], experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+details = interpreter.get_input_details()
+for k, d in enumerate(details):
+    interpreter.resize_tensor_input(d["index"], given[str(k)].shape)
+interpreter.allocate_tensors()
+for k, d in enumerate(details):
+    interpreter.set_tensor(d["index"], given[str(k)])
+interpreter.invoke()
+def answer(d):  # the binding hands out no empty tensors
+    return np.zeros(d["shape"], d["dtype"]) if 0 in d["shape"] else interpreter.get_tensor(d["index"])
+np.savez(sys.argv[3], **{str(k): answer(d) for k, d in enumerate(interpreter.get_output_details())})
+"""
+    out = str(path) + ".litert.npz"
+    run = subprocess.run([sys.executable, "-c", code, str(path), str(inputs), out], capture_output=True, text=True, timeout=120)
+    return (out, "") if run.returncode == 0 else (None, (run.stderr.strip().splitlines() or ["it crashed"])[-1])
+
+
+def check_run(program, corpus, case, run, folder):
+    """'declined', 'agrees', or who differs and how."""
+    import numpy as np
+
+    path = Path(folder) / (case["id"].replace("/", "_") + f"_{run['out'].rsplit('/', 1)[-1]}.tflite")
+    command = [program, "convert", str(corpus / case["model"]), "-o", str(path), "--force", "-q"]
+    given = np.load(corpus / run["in"], allow_pickle=True)
+    for k, name in enumerate(run["feeds"]):
+        shape = ",".join(map(str, given[str(k)].shape))
+        command += ["--feed", f"{node(name)}=@1:[{shape}]"]
+    for name in run["fetches"]:
+        command += ["--fetch", node(name)]
+    for name in run["targets"]:
+        command += ["--target", name]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if made.returncode != 0:
+        return "declined", (made.stderr.strip().splitlines() or [""])[-1]
+    want = np.load(corpus / run["out"], allow_pickle=True)
+    inputs = path.with_suffix(".in.npz")
+    np.savez(inputs, **{str(k): given[str(k)] for k in range(len(run["feeds"]))})
+    ours = path.with_suffix(".out.npz")
+    ran = subprocess.run([program, "run", str(path), "--input", str(inputs), "-o", str(ours), "--force"], capture_output=True, text=True, timeout=120)
+    if "before it was assigned" in ran.stderr:
+        return "no run stands alone", ""
+    theirs, reason = litert_answers(path, inputs)
+    wrong = []
+    for who, file, why in (("Loopscope", str(ours) if ran.returncode == 0 else None, ran.stderr.strip()[-200:]), ("LiteRT", theirs, reason)):
+        if file is None:
+            wrong.append(f"{who}: {why}")
+            continue
+        got = np.load(file, allow_pickle=True)
+        keys = list(got.keys())
+        for k in range(len(run["fetches"])):
+            if str(k) not in want:
+                continue
+            answer = got[str(k)] if str(k) in got else got[keys[k]] if k < len(keys) else None
+            if not agree(answer, want[str(k)], case.get("compare", {"kind": "exact"})):
+                wrong.append(f"{who}: output {k} differs")
+                break
+    return ("differs", "; ".join(wrong)) if wrong else ("agrees", "")
+
+
+def stands_alone(case, run):
+    return run.get("fetches") and "error" not in run and (case["format"] != "graphdef" or "out" in run)
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if not a.startswith("-")]
+    wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else ""
+    arguments = [a for a in arguments if a != wanted]
+    program, corpus, known = arguments[0], Path(arguments[1]), known_cases(arguments[2])
+    try:
+        import ai_edge_litert.interpreter  # noqa: F401
+    except ImportError:
+        print("skipped: no LiteRT here (pip install ai-edge-litert)")
+        return 77
+    if not corpus.is_dir():
+        print("skipped: no corpus here (set LOOPSCOPE_CORPUS)")
+        return 77
+    failed = 0
+    for suite in arguments[3:] or ["tf-v1", "tf-v2"]:
+        cases = [json.loads(line) for line in open(corpus / suite / "cases.jsonl")]
+        cases = [c for c in cases if c["format"] == "graphdef" and wanted in c["id"]]
+        counts = {"agrees": 0, "differs": 0, "declined": 0, "no run stands alone": 0}
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+
+            def check(case):
+                runs = [run for run in case["runs"] if stands_alone(case, run)]
+                worst = ("no run stands alone", "")
+                for run in runs:
+                    try:
+                        outcome = check_run(program, corpus / suite, case, run, folder)
+                    except subprocess.TimeoutExpired:
+                        outcome = ("differs", "no end")
+                    if outcome[0] == "differs":
+                        return outcome
+                    worst = outcome if worst[0] != "agrees" or outcome[0] == "declined" else worst
+                return worst
+
+            for case, (outcome, reason) in zip(cases, pool.map(check, cases)):
+                counts[outcome] += 1
+                name = f"{suite}/{case['id']}"
+                listed = name in known
+                if (outcome == "differs") != listed and outcome != "declined" or wanted or outcome == "declined" and "-v" in sys.argv:
+                    print(f"{name}: {outcome}  {reason}" + ("  (but is listed)" if listed and outcome == "agrees" else ""))
+                failed += outcome == "differs" and not listed or outcome == "agrees" and listed
+        print(f"{suite}: {len(cases)} cases, " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
