@@ -107,11 +107,19 @@ GradientValue GradientNodes::number(double value, DType dtype)
     return dtype == DType::f32 ? stored : node("Cast", {stored}, {{"DstT", dtype}});
 }
 
-GradientValue GradientNodes::integer(int32_t value) { return constant(TensorType(DType::i32, Shape()), &value, sizeof value); }
+GradientValue GradientNodes::integer(int32_t value)
+{
+    GradientValue& known = m_integers[value];
+    if (!known.valid()) known = constant(TensorType(DType::i32, Shape()), &value, sizeof value);
+    return known;
+}
 
 GradientValue GradientNodes::integers(std::span<const int32_t> values)
 {
-    return constant(TensorType(DType::i32, Shape({static_cast<int64_t>(values.size())})), values.data(), values.size_bytes());
+    GradientValue& known = m_lists[std::vector<int32_t>(values.begin(), values.end())];
+    if (!known.valid())
+        known = constant(TensorType(DType::i32, Shape({static_cast<int64_t>(values.size())})), values.data(), values.size_bytes());
+    return known;
 }
 
 GradientValue operator+(GradientValue a, GradientValue b) { return a.nodes->node("AddV2", {a, b}); }

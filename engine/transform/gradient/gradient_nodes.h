@@ -62,6 +62,8 @@ private:
     Sources m_sources = Sources::none();
     std::map<std::string, int> m_used; ///< kinds in this scope
     std::map<ValueId, GradientValue> m_shapes;
+    std::map<std::vector<int32_t>, GradientValue> m_lists; ///< constants, once each: in a loop they are steps
+    std::map<int32_t, GradientValue> m_integers;
 };
 
 /// A scope for new nodes that no node or value of the graph is in: `wanted`, or `wanted_1`, ….
