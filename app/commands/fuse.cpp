@@ -6,6 +6,7 @@
 #include "app/output/pair_report.h"
 #include "app/wiring/fusion_proof.h"
 #include "app/wiring/input_sources.h"
+#include "app/wiring/lowering.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/session.h"
@@ -80,6 +81,18 @@ Result<FusionProofOptions> proofOptionsOf(const Arguments& arguments)
     return options;
 }
 
+/// A TensorFlow graph that goes into a .tflite file is lowered first. Errors: unsupported, with what has no form there.
+Status saveFused(Console& console, const Model& model, const Format& format, const std::string& out, SaveOptions saving,
+                 const FusionOptions& options)
+{
+    if (model.dialect != Dialect::tf || format.extension != "tflite") return format.save(model, out, saving);
+    LS_TRY(const LoweredModel lowered, loweredModel(model, options.root, *options.selection, options.signature, {}));
+    if (!lowered.noForm.empty()) return noFormError(lowered);
+    for (const std::string& note : lowered.notes) console.note(note);
+    saving.source = {};
+    return format.save(lowered.model, out, saving);
+}
+
 /// `fuse IN --why OP`: nothing is written.
 Result<int> tellWhy(const CommandContext& context, const FusionReport& report, const std::string& op)
 {
@@ -123,7 +136,7 @@ Result<int> runFuse(const CommandContext& context)
     }
     LS_CHECK_OK(verifyModel(file.model));
     if (!why.empty()) return tellWhy(context, told.proof.report, why);
-    if (format != nullptr) LS_CHECK_OK(format->save(file.model, out, saving));
+    if (format != nullptr) LS_CHECK_OK(saveFused(context.console, file.model, *format, out, saving, options));
     if (!report.empty()) {
         if (Result<std::vector<FusionFigures>> figures = measureFusion(before, file.model, options, asked); figures.ok())
             told.figures = std::move(figures).value();

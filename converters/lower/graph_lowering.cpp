@@ -254,14 +254,50 @@ ValueId GraphLowering::absentResult(int k)
     return newValue(m_prefix + value.id, fileType(value.type.dtype, value.type.dynamicShape()), ValueRole::absent);
 }
 
+Result<ValueId> GraphLowering::asState(ValueId id)
+{
+    const Value& given = m_graph.value(id);
+    const Tensor tensor = declaredTensor(given);
+    if (!tensor.data || computeStatistics(tensor).zeros != tensor.elementCount())
+        return noForm("its states do not begin with zeros, as those of TFLite do");
+    const TensorType type = given.type;
+    return newValue(given.id + "/state", type, ValueRole::variable);
+}
+
+Status GraphLowering::keepOperator()
+{
+    std::vector<ValueId> operands;
+    for (const ValueId id : m_op->inputs) operands.push_back(id.valid() ? valueOf(id) : ValueId());
+    AttributeList attributes = m_op->attributes;
+    if (attributeBool(attributes, "@stateless", false)) {
+        for (const size_t k : {18, 19}) {
+            if (k >= operands.size() || !operands[k].valid()) continue;
+            LS_TRY(operands[k], asState(operands[k]));
+        }
+        std::erase_if(attributes, [](const NamedAttribute& attribute) { return attribute.key == "@stateless"; });
+        note(place() + ": TFLite keeps its states from one run to the next; reset the variables before each");
+    }
+    std::vector<TensorType> types;
+    std::vector<std::string> names;
+    for (size_t k = 0; k < m_op->results.size(); ++k) {
+        types.push_back(declared(static_cast<int>(k)));
+        names.push_back(m_prefix + m_source->value(m_op->results[k]).id);
+    }
+    LS_TRY(const std::vector<ValueId> results, emitAll(m_op->kind, std::move(operands), std::move(attributes), types, names));
+    for (size_t k = 0; k < results.size(); ++k) bind(static_cast<int>(k), results[k]);
+    return {};
+}
+
 void GraphLowering::lowerOperator(OperatorId id)
 {
     m_op = &m_source->op(id);
     const std::string& kind = m_op->kind.name;
-    const bool hasAll = std::ranges::all_of(m_op->inputs, [&](ValueId i) { return i.valid() && valueOf(i).valid(); });
+    const bool isOwn = m_op->kind.dialect != "tf"; // fusing made it
+    const bool hasAll = std::ranges::all_of(m_op->inputs, [&](ValueId i) { return i.valid() ? valueOf(i).valid() : isOwn; });
     const size_t operators = m_graph.operators.size();
     Status status;
     if (!hasAll) status = noForm("an operand is missing");
+    else if (isOwn) status = keepOperator();
     else if (isSimple(kind)) status = lowerSimple(*this);
     else if (const Rule rule = findRule(kind)) status = rule(*this);
     else status = noForm("no operator of TFLite does it");

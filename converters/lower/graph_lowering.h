@@ -91,6 +91,8 @@ public:
 
 private:
     void lowerOperator(OperatorId id);
+    Status keepOperator(); ///< an operator of TFLite in the TensorFlow graph
+    Result<ValueId> asState(ValueId id);
     ValueId newValue(const std::string& wanted, TensorType type, ValueRole role);
     ValueId absentResult(int k);
 
