@@ -1,0 +1,537 @@
+// The extension module `_loopscope`: models that are run, sessions that are debugged, and commands of the program, for Python. What users
+// see of it is python/loopscope, which is written in Python; here is what needs the engine, with few types and few templates.
+#include "app/commands/commands.h"
+#include "app/output/console.h"
+#include "app/output/listing.h"
+#include "app/terminal/terminal.h"
+#include "app/wiring/backend.h"
+#include "app/wiring/session.h"
+#include "app/wiring/subject.h"
+#include "engine/api/inputs/inputs.h"
+#include "engine/base/allocation.h"
+#include "engine/debug/inspect/value_line.h"
+#include "engine/exec/make_executor.h"
+#include "engine/ir/text/structured.h"
+#include "engine/tensor/value_text.h"
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace loopscope {
+namespace {
+
+// Errors.
+
+/// Carries an Error to where it becomes an exception of Python.
+struct Failure {
+    ErrorCode code;
+    std::string text;
+};
+
+[[noreturn]] void fail(const Error& error)
+{
+    std::string text = error.message();
+    for (const std::string& note : error.detail().notes) text += "\nnote: " + note;
+    throw Failure{error.code(), text};
+}
+
+void check(Status status)
+{
+    if (!status.ok()) fail(std::move(status).takeError());
+}
+
+template <typename T> T checked(Result<T> result)
+{
+    if (!result.ok()) fail(result.error());
+    return std::move(result).value();
+}
+
+PyObject* exceptionOf(const py::module_& module, ErrorCode code)
+{
+    const char* name = "InternalError";
+    switch (code) {
+    case ErrorCode::usage: name = "UsageError"; break;
+    case ErrorCode::badFile: name = "BadFileError"; break;
+    case ErrorCode::unsupported: name = "UnsupportedError"; break;
+    case ErrorCode::execution: name = "ExecutionError"; break;
+    case ErrorCode::cannotWrite: name = "CannotWriteError"; break;
+    case ErrorCode::device: name = "DeviceError"; break;
+    case ErrorCode::cancelled: name = "CancelledError"; break;
+    case ErrorCode::internal: break;
+    }
+    return module.attr(name).ptr();
+}
+
+// Arrays.
+
+struct NumpyType {
+    DType dtype;
+    const char* name;
+};
+constexpr std::array kTypes = {
+    NumpyType{DType::f32, "float32"},   NumpyType{DType::f64, "float64"},     NumpyType{DType::f16, "float16"},
+    NumpyType{DType::i8, "int8"},       NumpyType{DType::i16, "int16"},       NumpyType{DType::i32, "int32"},
+    NumpyType{DType::i64, "int64"},     NumpyType{DType::u8, "uint8"},        NumpyType{DType::u16, "uint16"},
+    NumpyType{DType::u32, "uint32"},    NumpyType{DType::u64, "uint64"},      NumpyType{DType::boolean, "bool"},
+    NumpyType{DType::c64, "complex64"}, NumpyType{DType::c128, "complex128"}, NumpyType{DType::qi8, "int8"},
+    NumpyType{DType::qu8, "uint8"},     NumpyType{DType::qi16, "int16"},      NumpyType{DType::qu16, "uint16"},
+    NumpyType{DType::qi32, "int32"},
+};
+
+const char* numpyName(DType dtype)
+{
+    for (const NumpyType& type : kTypes)
+        if (type.dtype == dtype) return type.name;
+    return nullptr;
+}
+
+/// NumPy's dtype of one of kTypes; made once, since that takes as long as running a small model.
+const py::dtype& dtypeOf(const char* name)
+{
+    static auto* const made = new std::map<std::string_view, py::dtype>(); // outlives the interpreter
+    const auto [at, isNew] = made->try_emplace(name);
+    if (isNew) at->second = py::dtype(name);
+    return at->second;
+}
+
+/// Which of kTypes an array has; unknown: none.
+DType dtypeOf(const py::array& array)
+{
+    const char kind = array.dtype().kind();
+    const auto size = static_cast<int>(array.itemsize());
+    for (const NumpyType& type : kTypes) {
+        const char own = dtypeClass(type.dtype) == DTypeClass::floating          ? 'f'
+                         : dtypeClass(type.dtype) == DTypeClass::signedInteger   ? 'i'
+                         : dtypeClass(type.dtype) == DTypeClass::unsignedInteger ? 'u'
+                         : type.dtype == DType::boolean                          ? 'b'
+                                                                                 : 'c';
+        if (own == kind && bitWidth(type.dtype) == 8 * size) return type.dtype;
+    }
+    return kind == 'b' ? DType::boolean : DType::unknown;
+}
+
+/// An array with the elements of a tensor: its own copy, since the engine goes on. Of dtypes that NumPy lacks the bytes of an .npy file.
+py::object arrayOf(const Tensor& tensor)
+{
+    const char* const name = numpyName(tensor.dtype);
+    if (name == nullptr) {
+        const std::vector<std::byte> npy = checked(writeNpy(tensor));
+        return py::bytes(reinterpret_cast<const char*>(npy.data()), npy.size());
+    }
+    std::vector<py::ssize_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
+    py::array array(dtypeOf(name), dims);
+    if (tensor.bytes > 0 && tensor.data != nullptr) std::memcpy(array.mutable_data(), tensor.data, tensor.bytes);
+    return array;
+}
+
+/// A tensor that shows an array where it lies; `held` keeps it alive. Errors: usage, in the words of the command line.
+Tensor tensorOf(const Port& port, const py::handle& given, py::array& held, Array& made)
+{
+    if (PyBytes_Check(given.ptr()) != 0) { // an .npy file, of a dtype that NumPy lacks
+        char* data = nullptr;
+        py::ssize_t size = 0;
+        PyBytes_AsStringAndSize(given.ptr(), &data, &size);
+        Array read = checked(readNpy({reinterpret_cast<const std::byte*>(data), static_cast<size_t>(size)}));
+        made = checked(fromNpyStorage(std::move(read), port.type.dtype));
+        return made.view();
+    }
+    held = py::array::ensure(given, py::array::c_style);
+    if (!held) {
+        PyErr_Clear();
+        fail(Error(ErrorCode::usage, "found no array, expected " + shortType(port.type)).at("input '" + port.name + "'"));
+    }
+    const char* const name = numpyName(port.type.dtype);
+    Tensor tensor;
+    tensor.dtype = dtypeOf(held);
+    tensor.shape = Shape(std::vector<int64_t>(held.shape(), held.shape() + held.ndim()));
+    tensor.bytes = static_cast<size_t>(held.nbytes());
+    tensor.data = static_cast<std::byte*>(const_cast<void*>(held.data()));
+    if (name != nullptr && std::string_view(name) == std::string_view(numpyName(tensor.dtype) != nullptr ? numpyName(tensor.dtype) : ""))
+        tensor.dtype = port.type.dtype; // quantized integers are stored as such
+    const Shape& wanted = port.type.shape;
+    bool fits = tensor.dtype == port.type.dtype && (!wanted.hasRank() || wanted.rank() == tensor.shape.rank());
+    for (int d = 0; fits && wanted.hasRank() && d < wanted.rank(); ++d)
+        fits = wanted[d] < 0 || wanted[d] == tensor.shape[d] || !port.type.shape.isStatic();
+    if (!fits)
+        fail(Error(ErrorCode::usage, "found " + shortType(tensor) + ", expected " + shortType(port.type)).at("input '" + port.name + "'"));
+    return tensor;
+}
+
+// Ctrl-C while Python's lock is released.
+
+std::atomic<CancelFlag*> runningFlag = nullptr;
+volatile std::sig_atomic_t wasInterrupted = 0;
+extern "C" void interruptRun(int)
+{
+    wasInterrupted = 1;
+    if (CancelFlag* const flag = runningFlag.load()) flag->request();
+}
+
+/// Hears SIGINT while a run goes on.
+class Interruptible {
+public:
+    explicit Interruptible(CancelFlag& flag)
+    {
+        flag.clear();
+        wasInterrupted = 0;
+        runningFlag.store(&flag);
+        struct sigaction action = {};
+        action.sa_handler = interruptRun;
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGINT, &action, &m_before);
+    }
+    ~Interruptible()
+    {
+        sigaction(SIGINT, &m_before, nullptr);
+        runningFlag.store(nullptr);
+    }
+    Interruptible(const Interruptible&) = delete;
+    Interruptible& operator=(const Interruptible&) = delete;
+
+private:
+    struct sigaction m_before = {};
+};
+
+// Models.
+
+app::Arguments argumentsOf(const std::string& path, const std::map<std::string, std::vector<std::string>>& options)
+{
+    app::Arguments arguments;
+    if (!path.empty()) arguments.positionals = {path};
+    for (const auto& [name, values] : options) {
+        if (app::findOption(name) == nullptr) fail(Error(ErrorCode::usage, "unknown option '" + name + "'"));
+        arguments.set(name, values);
+    }
+    return arguments;
+}
+
+py::list portList(const std::vector<Port>& ports)
+{
+    py::list list;
+    for (const Port& port : ports) {
+        std::vector<int64_t> dims(port.type.shape.dims().begin(), port.type.shape.dims().end());
+        const char* const name = numpyName(port.type.dtype);
+        list.append(py::make_tuple(port.name, shortType(port.type), name != nullptr ? name : std::string(dtypeName(port.type.dtype)), dims,
+                                   port.isRead));
+    }
+    return list;
+}
+
+class PyModel {
+public:
+    PyModel(const std::string& path, const std::map<std::string, std::vector<std::string>>& options)
+    {
+        const app::Arguments arguments = argumentsOf(path, options);
+        const py::gil_scoped_release released;
+        m_subject = checked(app::openSubject(arguments));
+        if (m_subject.isReplay) return;
+        // That of the subject keeps every value for questions.
+        ExecutionOptions own = checked(app::executionOptions(arguments));
+        own.cancel = m_subject.cancel.get();
+        own.signature = m_subject.target.signature;
+        check(app::giveDevice(own));
+        m_subject.executor = checked(makeExecutor(*m_subject.model, m_subject.target.graph, own));
+    }
+
+    /// The outputs by name. Arrays are read where they lie; the engine copies them once.
+    py::dict run(const py::dict& inputs)
+    {
+        Executor& executor = *m_subject.executor;
+        if (m_subject.isReplay) fail(Error(ErrorCode::usage, "a recording does not run; open a Session on it"));
+        size_t used = 0;
+        for (const Port& port : m_subject.target.inputs) {
+            const py::handle given = find(inputs, port);
+            if (!given) {
+                if (port.isRead) fail(Error(ErrorCode::usage, "missing").at("input '" + port.name + "'").expected(shortType(port.type)));
+                continue;
+            }
+            ++used;
+            py::array held;
+            Array made;
+            if (PyUnicode_Check(given.ptr()) != 0) { // a source as after -i
+                made = checked(bindInput(port, py::cast<std::string>(given), m_subject.seed, nullptr));
+                check(executor.setInput(port.index, made.view()));
+            } else {
+                check(executor.setInput(port.index, tensorOf(port, given, held, made)));
+            }
+        }
+        if (used < inputs.size())
+            for (const auto& item : inputs) checked(findInput(m_subject.target, py::cast<std::string>(item.first)));
+        execute(executor);
+        py::dict outputs;
+        for (const Port& port : m_subject.target.outputs) outputs[py::str(port.name)] = arrayOf(executor.output(port.index));
+        return outputs;
+    }
+
+    /// Variables and random numbers are as before the first run.
+    void reset()
+    {
+        if (m_initial) check(m_subject.executor->restore(*m_initial));
+    }
+
+    py::list inputs() const { return portList(m_subject.target.inputs); }
+    py::list outputs() const { return portList(m_subject.target.outputs); }
+    std::string name() const { return m_subject.name; }
+    std::string listing(bool structured) const
+    {
+        if (structured) return structuredText(structuredView(*m_subject.model));
+        std::string text;
+        for (const app::ListingLine& line : app::listModel(*m_subject.model, std::nullopt)) text += line.text + "\n";
+        return text;
+    }
+
+private:
+    static py::handle find(const py::dict& inputs, const Port& port)
+    {
+        if (PyObject* const given = PyDict_GetItemString(inputs.ptr(), port.name.c_str())) return given;
+        for (const std::string& alias : port.aliases)
+            if (PyObject* const given = PyDict_GetItemString(inputs.ptr(), alias.c_str())) return given;
+        return {};
+    }
+
+    void execute(Executor& executor)
+    {
+        Status status;
+        {
+            const py::gil_scoped_release released;
+            if (!m_initial) m_initial = std::make_unique<MachineState>(executor.snapshot());
+            const Interruptible interruptible(*m_subject.cancel);
+            status = allocating([&]() -> Status {
+                LS_CHECK_OK(executor.start());
+                return executor.run();
+            });
+        }
+        if (wasInterrupted != 0) {
+            PyErr_SetNone(PyExc_KeyboardInterrupt);
+            throw py::error_already_set();
+        }
+        if (!status.ok()) fail(std::move(status).takeError().at(executor.positionAddress()));
+    }
+
+    DebugSubject m_subject;
+    std::unique_ptr<MachineState> m_initial;
+};
+
+// Sessions.
+
+class PySession {
+public:
+    PySession(const std::string& path, const std::map<std::string, std::vector<std::string>>& options)
+    {
+        const app::Arguments arguments = argumentsOf(path, options);
+        const py::gil_scoped_release released;
+        m_terminal = std::make_unique<app::Terminal>(checked(app::openSubject(arguments)), app::TerminalSettings(),
+                                                     [this](const app::TerminalEvent& told) { hear(told); });
+        m_terminal->setWaiter([this](DebugSession& session) { wait(session); });
+        if (!m_terminal->prepare() && m_failure) fail(*m_failure);
+    }
+
+    /// A line of the debugger; what it said.
+    std::string execute(const std::string& line)
+    {
+        m_said.clear();
+        m_failure.reset();
+        bool fine = false;
+        {
+            const py::gil_scoped_release released;
+            fine = m_terminal->execute(line, app::LineOrigin::prompt);
+        }
+        raiseInterrupt();
+        if (!fine && m_failure) fail(*m_failure);
+        return m_said;
+    }
+
+    py::object stop() const
+    {
+        if (!m_terminal->isStarted()) return py::none();
+        const Stop& stop = m_terminal->stop();
+        py::dict told;
+        py::list reasons, ids;
+        for (const StopReason& reason : stop.report.reasons) {
+            reasons.append(toString(reason));
+            if (reason.number > 0) ids.append(reason.number);
+        }
+        told["reasons"] = reasons;
+        told["breakpoints"] = ids;
+        told["address"] = stop.report.address;
+        told["step"] = static_cast<int64_t>(stop.report.position.step);
+        told["finished"] = stop.report.position.finished;
+        told["timeline"] = static_cast<int64_t>(stop.report.timeline);
+        told["frames"] = stop.frames;
+        told["iteration"] = stop.stack.empty() ? -1 : stop.stack.back().iteration;
+        return told;
+    }
+
+    /// The values of a list of expressions.
+    py::list evaluate(const std::string& text, int depth)
+    {
+        m_failure.reset();
+        const auto values = [&] {
+            const py::gil_scoped_release released;
+            return m_terminal->ask([&](Inspector& inspector) { return inspector.evaluate({depth}, text); });
+        }();
+        raiseInterrupt();
+        py::list list;
+        for (const EvaluatedValue& value : checked(values.ok() ? Result<std::vector<EvaluatedValue>>(*values) : values.error().copy()))
+            list.append(objectOf(value));
+        return list;
+    }
+
+    /// (written, numbers) by iteration.
+    py::tuple history(const std::string& place)
+    {
+        SeriesOptions options;
+        const auto series = [&] {
+            const py::gil_scoped_release released;
+            return m_terminal->ask([&](Inspector& inspector) -> Result<ValueSeries> {
+                LS_TRY(const TypedPlace typed, inspector.resolve({}, place));
+                return inspector.series({}, typed.resolved, options);
+            });
+        }();
+        raiseInterrupt();
+        if (!series.ok()) fail(series.error());
+        py::array numbers(dtypeOf("float64"), std::vector<py::ssize_t>{std::ssize(series->numbers)});
+        std::memcpy(numbers.mutable_data(), series->numbers.data(), series->numbers.size() * sizeof(double));
+        return py::make_tuple(series->loop, numbers, std::vector<int64_t>(series->steps));
+    }
+
+    py::list breakpoints()
+    {
+        const auto all = m_terminal->ask([](Inspector& inspector) { return inspector.breakpoints(); });
+        if (!all.ok()) fail(all.error());
+        py::list list;
+        for (const BreakpointInfo& info : *all) {
+            py::dict one;
+            one["number"] = info.number;
+            one["spec"] = info.spec;
+            one["hits"] = info.hits;
+            one["enabled"] = info.enabled;
+            list.append(one);
+        }
+        return list;
+    }
+
+    py::list inputs() const { return portList(m_terminal->target().inputs); }
+    bool isReplay() const { return m_terminal->isReplay(); }
+
+private:
+    void hear(const app::TerminalEvent& told)
+    {
+        if (told.kind == app::TerminalEvent::Kind::error) m_failure = told.error->copy();
+        else if (told.kind != app::TerminalEvent::Kind::done) m_said += told.text;
+    }
+
+    /// Every 50 ms on the thread that waits, which has released Python's lock.
+    void wait(DebugSession& session)
+    {
+        const py::gil_scoped_acquire lock;
+        if (!m_interrupted && PyErr_CheckSignals() != 0) m_interrupted = std::make_unique<py::error_already_set>();
+        if (m_interrupted) session.pause();
+    }
+
+    void raiseInterrupt()
+    {
+        if (!m_interrupted) return;
+        const auto raised = std::move(m_interrupted);
+        throw py::error_already_set(*raised);
+    }
+
+    static py::object objectOf(const EvaluatedValue& value)
+    {
+        if (value.absence != Absence::present || value.value.isNone()) return py::none();
+        Array storage;
+        const std::optional<Tensor> tensor = elementsOf(value, storage);
+        if (tensor && tensor->data != nullptr && value.value.type() != ExpressionType::text) return arrayOf(*tensor);
+        return py::str(bareText(value, {}));
+    }
+
+    std::string m_said;
+    std::optional<Error> m_failure;
+    std::unique_ptr<py::error_already_set> m_interrupted;
+    std::unique_ptr<app::Terminal> m_terminal;
+};
+
+/// A command of the program, as after `loopscope`: exit code, what it printed, and what it complained of.
+py::tuple runCommand(const std::vector<std::string>& words)
+{
+    char *out = nullptr, *err = nullptr;
+    size_t outSize = 0, errSize = 0;
+    FILE* const outFile = open_memstream(&out, &outSize);
+    FILE* const errFile = open_memstream(&err, &errSize);
+    if (outFile == nullptr || errFile == nullptr) fail(Error(ErrorCode::device, "no memory for the command's output"));
+    Result<int> code = 0;
+    {
+        const py::gil_scoped_release released;
+        app::Console console(outFile, errFile);
+        code = app::runWords(console, words);
+    }
+    std::fclose(outFile);
+    std::fclose(errFile);
+    const py::bytes output(out, outSize), errors(err, errSize);
+    std::free(out);
+    std::free(err);
+    if (!code.ok()) fail(code.error());
+    return py::make_tuple(*code, output, errors);
+}
+
+} // namespace
+} // namespace loopscope
+
+PYBIND11_MODULE(_loopscope, module)
+{
+    using namespace loopscope;
+    static py::object self;
+    self = module;
+    auto base = py::exception<void>(module, "Error", PyExc_RuntimeError);
+    base.doc() = "What every error of Loopscope is.";
+    const auto derive = [&](const char* name, PyObject* also) {
+        const std::string full = std::string("loopscope.") + name;
+        PyObject* const bases = PyTuple_Pack(2, base.ptr(), also);
+        module.add_object(name, py::reinterpret_steal<py::object>(PyErr_NewException(full.c_str(), bases, nullptr)));
+        Py_DECREF(bases);
+    };
+    derive("UsageError", PyExc_ValueError);
+    derive("BadFileError", PyExc_OSError);
+    derive("UnsupportedError", PyExc_NotImplementedError);
+    derive("ExecutionError", PyExc_ArithmeticError);
+    derive("CannotWriteError", PyExc_OSError);
+    derive("DeviceError", PyExc_OSError);
+    derive("InternalError", PyExc_AssertionError);
+    derive("CancelledError", PyExc_InterruptedError);
+    py::register_exception_translator([](std::exception_ptr thrown) {
+        try {
+            if (thrown) std::rethrow_exception(thrown);
+        } catch (const Failure& failure) {
+            PyErr_SetString(exceptionOf(py::reinterpret_borrow<py::module_>(self), failure.code), failure.text.c_str());
+        }
+    });
+
+    using Options = std::map<std::string, std::vector<std::string>>;
+    py::class_<PyModel>(module, "Model")
+        .def(py::init<const std::string&, const Options&>())
+        .def("run", &PyModel::run)
+        .def("reset", &PyModel::reset)
+        .def("inputs", &PyModel::inputs)
+        .def("outputs", &PyModel::outputs)
+        .def("name", &PyModel::name)
+        .def("listing", &PyModel::listing);
+    py::class_<PySession>(module, "Session")
+        .def(py::init<const std::string&, const Options&>())
+        .def("execute", &PySession::execute)
+        .def("stop", &PySession::stop)
+        .def("evaluate", &PySession::evaluate)
+        .def("history", &PySession::history)
+        .def("breakpoints", &PySession::breakpoints)
+        .def("inputs", &PySession::inputs)
+        .def("is_replay", &PySession::isReplay);
+    module.def("run_command", &runCommand);
+    module.attr("__version__") = LOOPSCOPE_VERSION;
+}

@@ -1,0 +1,54 @@
+"""Recordings: what every operator and iteration of a run computed, in one SQLite file."""
+import json
+import os
+
+from ._model import command
+from ._options import options, words
+
+
+class Trace:
+    """A recording. `query()` asks it; `session()` steps through it without running the model."""
+
+    def __init__(self, path, _owned=None):
+        self.path = os.fspath(path)
+        self._owned = _owned  # the temporary folder that it lies in
+        self.info()
+
+    def info(self):
+        """What `loopscope info` says. Errors: BadFileError."""
+        return command("info", self.path)
+
+    def rows(self, what, limit=0, **parameters):
+        """Rows of a recipe ("first-nan", "branch-counts") or of an SQL text, as dictionaries; keywords fill `:parameters`."""
+        said = command("query", self.path, what, "--json", "--limit", str(limit), *words(options(**parameters)))
+        return [json.loads(line) for line in said.splitlines() if line.strip()]
+
+    def query(self, what, **parameters):
+        """The same as a pandas DataFrame where pandas is installed, else as a list of dictionaries."""
+        rows = self.rows(what, **parameters)
+        try:
+            import pandas
+        except ImportError:
+            return rows
+        return pandas.DataFrame(rows)
+
+    def recipes(self):
+        """{name: question} of the recipes that `query` takes."""
+        return {one["name"]: one["question"] for one in map(json.loads, command("query", "--list", "--json").splitlines())}
+
+    def to_parquet(self, what, path, **parameters):
+        """Writes an answer as Parquet; needs pandas and pyarrow."""
+        import pandas
+        pandas.DataFrame(self.rows(what, **parameters)).to_parquet(path)
+
+    def diff(self, other, **given):
+        """What `loopscope diff` says of this recording and another one."""
+        return command("diff", self.path, getattr(other, "path", other), *words(options(**given)), check=False)
+
+    def session(self, **given):
+        """A debugger on the recording."""
+        from ._session import Session
+        return Session(self.path, **given)
+
+    def __repr__(self):
+        return f"<loopscope.Trace {self.path}>"

@@ -1,0 +1,149 @@
+"""The Python package on the sample models: `python -m pytest python/tests/package_test.py` from the top of the tree."""
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import loopscope
+
+TEXT = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "text")
+
+
+def sample(name):
+    return os.path.join(TEXT, name)
+
+
+def test_runs_arrays():
+    model = loopscope.load(sample("collatz.lsir"))
+    assert [(p.name, p.dtype, p.shape) for p in model.inputs] == [("x", "int32", ())]
+    out = model.run({"x": np.int32(27)})
+    assert out["n"] == 1 and out["steps"] == 111 and out["steps"].dtype == np.int32
+    assert model(x=6)["steps"] == 8
+    assert model.run({"x": "27"})["steps"] == 111  # a source
+    assert "next_n = if(even, n)" in model.listing() and "body step:" in model.listing(structured=True)
+    assert "collatz" in repr(model)
+
+
+def test_state_carries_over_until_reset():
+    model = loopscope.load(sample("counter.lsir"))
+    assert [float(model(x=1.0)["after"]) for _ in range(3)] == [101, 102, 103]
+    model.reset()
+    assert model(x=np.float32(5))["after"] == 105
+
+
+def test_errors_have_types_and_the_words_of_the_command_line():
+    with pytest.raises(loopscope.BadFileError, match="no such file"):
+        loopscope.load("nosuch.tflite")
+    model = loopscope.load(sample("collatz.lsir"))
+    with pytest.raises(loopscope.UsageError, match=r"input 'x': found f64\[\], expected i32\[\]"):
+        model.run({"x": np.float64(1)})
+    with pytest.raises(ValueError, match=r"found i32\[2\]"):
+        model.run({"x": np.zeros(2, np.int32)})
+    with pytest.raises(loopscope.UsageError, match="missing"):
+        model.run({})
+    with pytest.raises(loopscope.UsageError, match="no such input .*did you mean 'x'"):
+        model.run({"x": 1, "X": 1})
+    with pytest.raises(loopscope.UsageError, match="unknown option"):
+        loopscope.load(sample("collatz.lsir"), nosuch=1)
+    with pytest.raises(loopscope.ExecutionError, match="step budget"):
+        loopscope.load(sample("collatz.lsir"), max_steps=5).run(x=27)
+    assert issubclass(loopscope.ExecutionError, loopscope.Error)
+    assert model.run(x=27)["steps"] == 111  # it lives on
+
+
+def test_other_threads_run_and_ctrl_c_stops():
+    model = loopscope.load(sample("nested_loops.lsir"), max_steps=10**15)
+    ticks = []
+    threading.Timer(0.3, lambda: ticks.append(1)).start()
+    threading.Timer(0.8, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        model.run(rows=10**6, columns=10**6)
+    assert ticks == [1] and time.monotonic() - began < 60
+    assert model.run(rows=3, columns=3)["total"] == 9
+    session = loopscope.Session(sample("nested_loops.lsir"), {"rows": 10**6, "columns": 10**6})
+    session.start()
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        session.resume()
+    assert session.stop.step > 0 and session.back().step >= 0
+
+
+def test_session_moves_and_edits():
+    session = loopscope.Session(sample("collatz.lsir"), {"x": 27})
+    assert session.stop is None
+    number = session.break_at(".../if#2", when="iter == 37")
+    stop = session.run()
+    assert stop.breakpoints == (number,) and stop.address == "main/while#0@37:body/if#2" and stop.iteration == 37
+    assert session["n"] == 593 and session["n, count"] == (593, 37)
+    assert session.step().address == "main/while#0@37:body/if#2:else/mul#0"
+    assert session.back().address == stop.address
+    assert session.goto("main/while#0@40:body/if#2").iteration == 40
+    assert session.iteration(37).step == stop.step
+    history = session.history("n")
+    assert len(history) == 111 and history[0] == 27 and history.max() == 9232
+    session["n"] = 4
+    assert session["n"] == 4 and session.stop.timeline == 2
+    session.delete()
+    assert session.resume().finished
+    assert session.print("steps").endswith("= 47")  # even was false already: 3 * 4 + 1
+    with pytest.raises(loopscope.UsageError, match="no value 'nosuch'"):
+        session["nosuch"]
+
+
+def test_breakpoints_may_be_functions():
+    session = loopscope.Session(sample("collatz.lsir"), {"x": 27})
+    seen = []
+
+    def decide(here):
+        seen.append(int(here["n"]))
+        return len(seen) > 3 and here["n"] > 1000
+
+    session.break_at("graph triple", when=decide)
+    stop = session.run()
+    assert not stop.finished and seen[:3] == [27, 41, 31] and seen[-1] > 1000
+    assert session["n"] == seen[-1]
+
+
+def test_edits_with_arrays_and_nan():
+    session = loopscope.Session(sample("nan_at_613.lsir"), {"n": 1000})
+    session.break_at("nan")
+    assert "NaN" in session.run().reasons[0]
+    assert "div" in session.why("nan gain")
+    session.goto("main/while#0@600:body/add#6")
+    session["state"] = np.array([1, 2, 3, 4], np.float32)
+    np.testing.assert_array_equal(session["state"], np.array([1, 2, 3, 4], np.float32))
+    session["state[1]"] = 7.5
+    assert session["state[1]"] == 7.5
+    assert "state" in session._repr_html_() or "add" in session._repr_html_()
+
+
+def test_traces(tmp_path):
+    model = loopscope.load(sample("collatz.lsir"))
+    trace = model.trace({"x": 27}, tmp_path / "run.lstrace")
+    rows = trace.rows("branch-counts")
+    assert {row["taken"]: row["times"] for row in rows} == {"else": 41, "then": 70}, rows
+    assert trace.rows("SELECT count(*) AS n FROM event")[0]["n"] > 100
+    assert "first-nan" in trace.recipes()
+    assert len(trace.query("branch-counts")) == 2
+    replay = trace.session()
+    replay.start()
+    assert replay.goto("main/while#0@37:body/if#2").address == "main/while#0@37:body/if#2"
+    assert replay["n"] == 593
+    with pytest.raises(loopscope.UsageError):
+        trace.rows("nosuch-recipe")
+
+
+def test_pictures():
+    model = loopscope.load(sample("collatz.lsir"))
+    assert model._repr_svg_().lstrip().startswith("<?xml") or "<svg" in model._repr_svg_()
+    assert "<table>" in model._repr_html_() and model.png()[:4] == b"\x89PNG"
+
+
+def test_compare():
+    rows = loopscope.compare({"a": np.array([1.0, 2.0]), "b": np.array([1])}, {"a": np.array([1.0, 2.5]), "b": np.array([1])})
+    assert rows[0]["name"] == "a" and not rows[0]["equal"] and rows[0]["max_abs"] == 0.5 and rows[0]["at"] == (1,)
+    assert rows[1]["equal"]
