@@ -146,7 +146,7 @@ ValueId padded(Site& site, ValueId x, const std::vector<int64_t>& amounts, Opera
     const Shape shape{static_cast<int64_t>(numbers.size() / 2), 2};
     draft.inputs = {x, site.constant(site.nameOf(before) + "/paddings", shape, std::span<const int32_t>(numbers), before)};
     draft.results = {TensorType(site.editor().value(x).type.dtype, Shape::unknownRank())};
-    return site.editor().op(site.editor().insert(std::move(draft), before, Place::before(before))).results[0];
+    return site.editor().op(site.editor().insert(std::move(draft), before, InsertPoint::before(before))).results[0];
 }
 
 } // namespace

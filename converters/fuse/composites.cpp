@@ -256,7 +256,7 @@ Outcome kerasLstm(Site& site, const MarkedCall& call)
         reverse.inputs = {node.input, site.constant(op.name + "/reversed/axis", Shape{1}, std::span<const int32_t>(axis), call.op)};
         reverse.attributes = {{"T", DType::f32}, {"Tidx", DType::i32}};
         reverse.results = {input};
-        node.input = site.editor().op(site.editor().insert(std::move(reverse), Sources::none(), Place::before(call.op))).results[0];
+        node.input = site.editor().op(site.editor().insert(std::move(reverse), Sources::none(), InsertPoint::before(call.op))).results[0];
     }
     node.h0 = op.inputs[1];
     node.c0 = op.inputs[2];
@@ -264,7 +264,7 @@ Outcome kerasLstm(Site& site, const MarkedCall& call)
     draft.name = op.name + "/fused";
     draft.controlInputs = op.controlInputs;
     draft.results = {TensorType(DType::f32, Shape{input.shape[0], input.shape[1], node.weights.kernel.shape[1] / 4})};
-    const OperatorId made = site.editor().insert(std::move(draft), Sources(call.op), Place::before(call.op));
+    const OperatorId made = site.editor().insert(std::move(draft), Sources(call.op), InsertPoint::before(call.op));
     return finishLayer(site, call, made, timeAxis);
 }
 

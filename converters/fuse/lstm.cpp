@@ -344,7 +344,7 @@ ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::
             if (d != axis || keeps) shape.append(d == axis ? 1 : type.shape[d]);
     }
     draft.results = {TensorType(DType::f32, shape)};
-    return site.editor().op(site.editor().insert(std::move(draft), Sources::none(), Place::before(before))).results[0];
+    return site.editor().op(site.editor().insert(std::move(draft), Sources::none(), InsertPoint::before(before))).results[0];
 }
 
 } // namespace loopscope::fusing

@@ -65,7 +65,7 @@ bool isPure(const Model& model, const Graph& graph, int depth)
 void replaceCall(GraphEditor& editor, OperatorId call, const Graph& callee, bool keepsName)
 {
     const Operator op = editor.op(call);
-    const CloneMap map = editor.cloneGraph(callee, op.inputs, op.name + "/", Place::before(call));
+    const CloneMap map = editor.cloneGraph(callee, op.inputs, op.name + "/", InsertPoint::before(call));
     std::vector<ValueId> results;
     for (const GraphOutput& output : callee.outputs) results.push_back(map.values[static_cast<size_t>(output.value.index)]);
     AttributeItems types;

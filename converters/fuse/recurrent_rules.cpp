@@ -266,7 +266,7 @@ private:
         draft.controlInputs = m_op.controlInputs;
         const int64_t cells = m_weights.kernel.shape[1] / 4;
         draft.results = {TensorType(DType::f32, Shape{m_shape[0], m_shape[1], cells})};
-        const OperatorId made = editor.insert(std::move(draft), Sources(m_loop), Place::before(m_loop));
+        const OperatorId made = editor.insert(std::move(draft), Sources(m_loop), InsertPoint::before(m_loop));
         const ValueId sequence = editor.op(made).results[0];
         std::vector<OperatorId> from = {m_loop}, upstream;
         for (const auto& [stack, isLast] : m_stacks) {
@@ -378,7 +378,7 @@ Outcome unrolledLstm(Site& site, OperatorId root)
     OperatorDraft draft = lstmDraft(site, node, name, root);
     draft.name = name;
     draft.results = {TensorType(DType::f32, Shape{shape[0], shape[1], kernel->shape[1] / 4})};
-    const OperatorId made = site.editor().insert(std::move(draft), Sources(std::span<const OperatorId>(ops)), Place::before(root));
+    const OperatorId made = site.editor().insert(std::move(draft), Sources(std::span<const OperatorId>(ops)), InsertPoint::before(root));
     ops.insert(ops.begin(), unpack);
     site.bypass(root, lastStep(site, site.editor().op(made).results[0], 0, false, name + "/last", root), ops);
     site.addParts(made, {});

@@ -77,10 +77,10 @@ Outcome beforeReshape(Site& site, OperatorId root)
     moved.inputs = outer.inputs;
     moved.inputs[side] = reshape.inputs[0];
     moved.results = {site.editor().value(reshape.inputs[0]).type};
-    const OperatorId inner = site.editor().insert(std::move(moved), root, Place::before(middle));
+    const OperatorId inner = site.editor().insert(std::move(moved), root, InsertPoint::before(middle));
     if (!isUnary && site.isTensorFlow()) // the constant may stand behind the reshape
         if (const OperatorId source = site.editor().value(outer.inputs[1 - side]).producer; source.valid())
-            site.editor().move(inner, Place::before(root));
+            site.editor().move(inner, InsertPoint::before(root));
     OperatorDraft draft;
     draft.kind = reshape.kind;
     draft.attributes = reshape.attributes;

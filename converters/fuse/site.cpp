@@ -180,7 +180,7 @@ ValueId Site::addConstant(std::string name, DType dtype, Shape shape, const void
     draft.name = std::move(name);
     draft.attributes = {{"dtype", dtype}, {"value", TensorAttribute{type, content}}};
     draft.results = {type};
-    return m_editor.op(m_editor.insert(std::move(draft), Sources::none(), Place::before(before))).results[0];
+    return m_editor.op(m_editor.insert(std::move(draft), Sources::none(), InsertPoint::before(before))).results[0];
 }
 
 ValueId Site::constant(std::string name, Shape shape, std::span<const float> values, OperatorId before)
@@ -218,7 +218,7 @@ OperatorId Site::fuse(std::vector<OperatorId> ops, OperatorDraft draft, std::ini
     OperatorId made;
     if (staysNamed) { // somebody asks for the node by its name: it passes the result on
         draft.name = nameOf(root) + "/fused";
-        made = m_editor.insert(std::move(draft), Sources(std::span<const OperatorId>(ops)), Place::before(root));
+        made = m_editor.insert(std::move(draft), Sources(std::span<const OperatorId>(ops)), InsertPoint::before(root));
         becomeIdentity(root, m_editor.op(made).results[0]);
         ops.pop_back();
         m_editor.eraseUnused(ops);

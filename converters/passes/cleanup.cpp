@@ -3,9 +3,9 @@
 #include "converters/passes/pass.h"
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
+#include "engine/ir/origin.h"
 #include "engine/ir/random_stream.h"
 #include "engine/ops/dataflow.h"
-#include "engine/ir/origin.h"
 
 #include <algorithm>
 #include <set>
@@ -62,7 +62,7 @@ std::string whyNotInlined(const Model& model, const Operator& op, GraphId& calle
 void inlineCall(GraphEditor& editor, const Graph& function, OperatorId id)
 {
     const Operator op = editor.op(id);
-    const CloneMap map = editor.cloneGraph(function, op.inputs, op.name + "/", Place::before(id));
+    const CloneMap map = editor.cloneGraph(function, op.inputs, op.name + "/", InsertPoint::before(id));
     std::vector<OperatorId> effects;
     for (size_t o = 0; o < function.operators.size(); ++o) {
         const OperatorId here = map.operators[o];
@@ -222,7 +222,7 @@ Result<RewriteReport> foldConstants(Model& model, const PassContext& context)
             const TensorType type = data.type;
             const ValueId made = appendNode(editor, "Const", name + "/folded", {}, {{"dtype", type.dtype}, {"value", std::move(data)}},
                                             type, value.producer);
-            editor.move(editor.value(made).producer, Place::before(value.producer));
+            editor.move(editor.value(made).producer, InsertPoint::before(value.producer));
             editor.replaceUses(result, made);
             replaced.push_back(value.producer);
             report.rewrites.push_back(

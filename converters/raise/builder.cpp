@@ -115,7 +115,7 @@ ValueId Builder::lookUpReference(ValueId value)
     if (!isTop()) m_references.push_back(value);
     if (!defines(variable)) {
         const OperatorId node = m_flow.producer(variable);
-        const OperatorId copy = cloneFrom(m_editor, m_flow.graph(), node, {}, {}, Place::first());
+        const OperatorId copy = cloneFrom(m_editor, m_flow.graph(), node, {}, {}, InsertPoint::first());
         if (attributeString(m_editor.op(copy).attributes, "shared_name", "").empty())
             m_editor.setAttribute(copy, "shared_name", m_flow.graph().op(node).name);
         define(variable, m_editor.op(copy).results.front());

@@ -176,7 +176,7 @@ void Emitter::emitOperator(Builder& b, OperatorId id)
         if (!isFed && controls != op.controlInputs) m_editor.setControlInputs(id, std::move(controls));
         for (const ValueId result : op.results) b.define(result, result);
     } else {
-        here = cloneFrom(b.editor(), m_flow.graph(), id, std::move(inputs), std::move(controls), Place::end());
+        here = cloneFrom(b.editor(), m_flow.graph(), id, std::move(inputs), std::move(controls), InsertPoint::end());
         const std::vector<ValueId>& results = b.editor().op(here).results;
         for (size_t k = 0; k < results.size(); ++k) b.define(op.results[k], results[k]);
         if (b.editor().op(here).name != op.name) {

@@ -1,8 +1,8 @@
 // Conditionals: the nodes that one predicate decides about become an If with a function for each side.
 #include "converters/raise/emitter.h"
 #include "engine/base/bytes.h"
-#include "engine/tensor/strings.h"
 #include "engine/ir/origin.h"
+#include "engine/tensor/strings.h"
 
 #include <algorithm>
 
@@ -247,7 +247,7 @@ void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
     const int32_t last = items[static_cast<size_t>(step.members.back())].id;
     const bool isPlaced = b.isTop() && !m_items.isLoop(last);
     const OperatorId made =
-        b.editor().insert(std::move(draft), b.sources(nodes), isPlaced ? Place::after(Items::operatorOf(last)) : Place::end());
+        b.editor().insert(std::move(draft), b.sources(nodes), isPlaced ? InsertPoint::after(Items::operatorOf(last)) : InsertPoint::end());
     m_raised[told].name = b.editor().op(made).name;
     for (size_t k = 0; k < exports.size(); ++k) b.define(exports[k], b.editor().op(made).results[k]);
     for (const int32_t id : inside) b.setOperator(id, made);

@@ -143,7 +143,8 @@ void Emitter::emitAfter(Builder& b, const LoopShape& loop)
         if (!m_isNeeded[at(id)]) continue;
         std::vector<ValueId> inputs;
         for (const ValueId input : m_flow.graph().op(id).inputs) inputs.push_back(outerValue(b, input));
-        const OperatorId here = cloneFrom(b.editor(), m_flow.graph(), id, std::move(inputs), controlsFor(b, id, nullptr), Place::end());
+        const OperatorId here =
+            cloneFrom(b.editor(), m_flow.graph(), id, std::move(inputs), controlsFor(b, id, nullptr), InsertPoint::end());
         for (size_t k = 0; k < m_flow.graph().op(id).results.size(); ++k)
             b.define(m_flow.graph().op(id).results[k], b.editor().op(here).results[k]);
         b.setOperator(static_cast<int32_t>(id.index), here);
@@ -232,7 +233,8 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
     }
     awaitReferences(b, condition, draft.controlInputs);
     awaitReferences(b, body, draft.controlInputs);
-    const OperatorId made = b.editor().insert(std::move(draft), b.sources(nodes), b.isTop() ? Place::after(loop.condition) : Place::end());
+    const OperatorId made =
+        b.editor().insert(std::move(draft), b.sources(nodes), b.isTop() ? InsertPoint::after(loop.condition) : InsertPoint::end());
     m_raised[told].name = b.editor().op(made).name;
     b.setOperator(m_items.ofLoop(frame), made);
     for (size_t k = 0; k < loop.carried.size(); ++k) b.define(graph.op(loop.carried[k].merge).results[0], b.editor().op(made).results[k]);

@@ -27,7 +27,7 @@ Sources Sources::elsewhere(const Graph& graph, std::span<const OperatorId> ops)
 }
 
 OperatorId cloneFrom(GraphEditor& editor, const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls,
-                     Place place)
+                     InsertPoint place)
 {
     const Operator& original = source.op(id);
     OperatorDraft draft;
@@ -51,7 +51,7 @@ Graph copyGraph(const Graph& graph, std::string id)
     return copy;
 }
 
-CloneMap GraphEditor::cloneGraph(const Graph& source, std::span<const ValueId> arguments, const std::string& prefix, Place place)
+CloneMap GraphEditor::cloneGraph(const Graph& source, std::span<const ValueId> arguments, const std::string& prefix, InsertPoint place)
 {
     CloneMap map{std::vector<ValueId>(source.values.size()), std::vector<OperatorId>(source.operators.size())};
     for (size_t i = 0; i < source.inputs.size() && i < arguments.size(); ++i)
@@ -85,7 +85,7 @@ CloneMap GraphEditor::cloneGraph(const Graph& source, std::span<const ValueId> a
             if (id.starts_with(original.name)) id = copy.name + id.substr(original.name.size());
             mutableGraph().value(results.back()).id = id == copy.name ? id : freshName(std::move(id));
         }
-        last = map.operators[o] = addOperator(std::move(copy), last.valid() ? Place::after(last) : place);
+        last = map.operators[o] = addOperator(std::move(copy), last.valid() ? InsertPoint::after(last) : place);
         setResults(last, std::move(results));
     }
     for (size_t o = 0; o < source.operators.size(); ++o) { // only now: nodes of loops wait for later ones

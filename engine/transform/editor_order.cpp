@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-void GraphEditor::move(OperatorId id, Place place)
+void GraphEditor::move(OperatorId id, InsertPoint place)
 {
     if (place.m_op == id) return;
     m_order.take(id);

@@ -342,7 +342,7 @@ private:
         const TensorType type(dtype, Shape());
         draft.attributes = {{"dtype", dtype}, {"value", TensorAttribute{type, bytesOf(value)}}};
         draft.results = {type};
-        return m_editor.op(m_editor.insert(std::move(draft), before, Place::before(before))).results[0];
+        return m_editor.op(m_editor.insert(std::move(draft), before, InsertPoint::before(before))).results[0];
     }
 
     /// The list attribute `key` says the types of the operands from `first` on.

@@ -71,7 +71,7 @@ std::string GraphEditor::freshName(std::string wanted)
 
 // --- Operators --------------------------------------------------------------------------------------------------------------------------
 
-OperatorId GraphEditor::addOperator(Operator op, Place place)
+OperatorId GraphEditor::addOperator(Operator op, InsertPoint place)
 {
     Graph& g = mutableGraph();
     const OperatorId id(static_cast<int64_t>(g.operators.size()));
@@ -92,7 +92,7 @@ ValueId GraphEditor::addValue(Value value)
     return id;
 }
 
-OperatorId GraphEditor::insert(OperatorDraft draft, const Sources& sources, Place place)
+OperatorId GraphEditor::insert(OperatorDraft draft, const Sources& sources, InsertPoint place)
 {
     Operator op;
     const std::string name = freshName(draft.name.empty() ? draft.kind.name : std::move(draft.name));
@@ -139,7 +139,7 @@ const std::vector<ValueId>& GraphEditor::setResults(OperatorId id, std::vector<V
     return mutableOp(id).results = std::move(results);
 }
 
-OperatorId GraphEditor::clone(OperatorId id, std::vector<ValueId> inputs, Place place)
+OperatorId GraphEditor::clone(OperatorId id, std::vector<ValueId> inputs, InsertPoint place)
 {
     OperatorDraft draft;
     draft.kind = op(id).kind;
@@ -160,7 +160,7 @@ OperatorId GraphEditor::replace(std::span<const OperatorId> ops, OperatorDraft d
     for (const OperatorId id : ops)
         for (const OperatorId before : op(id).controlInputs)
             if (!group.contains(before) && awaited.insert(before).second) draft.controlInputs.push_back(before);
-    const OperatorId made = insert(std::move(draft), Sources(ops), Place::after(ops.back()));
+    const OperatorId made = insert(std::move(draft), Sources(ops), InsertPoint::after(ops.back()));
     for (size_t k = 0; k < replaced.size() && k < op(made).results.size(); ++k) {
         if (!replaced[k].valid()) continue;
         const ValueId result = op(made).results[k];

@@ -4,8 +4,8 @@
 
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
-#include "engine/transform/operator_order.h"
 #include "engine/ir/origin.h"
+#include "engine/transform/operator_order.h"
 #include "engine/transform/use_lists.h"
 
 #include <cstdint>
@@ -92,10 +92,10 @@ public:
 
     // --- Operators ----------------------------------------------------------------------------------------------------------------------
 
-    OperatorId insert(OperatorDraft draft, const Sources& sources, Place place);
-    OperatorId append(OperatorDraft draft, const Sources& sources) { return insert(std::move(draft), sources, Place::end()); }
+    OperatorId insert(OperatorDraft draft, const Sources& sources, InsertPoint point);
+    OperatorId append(OperatorDraft draft, const Sources& sources) { return insert(std::move(draft), sources, InsertPoint::end()); }
     /// A second one with other operands. It stands for what the first stands for, and draws from its random stream.
-    OperatorId clone(OperatorId id, std::vector<ValueId> inputs, Place place);
+    OperatorId clone(OperatorId id, std::vector<ValueId> inputs, InsertPoint point);
     /// A new operator where the last of `ops` stands (they are in their order). Its result k is used where `replaced[k]` was (invalid:
     /// nowhere); it waits for what they waited for, and who waited for them waits for it. Then those of `ops` go that nothing uses any
     /// more. Except in TensorFlow, whose values are called after their nodes, its results take over the ids and names of what they
@@ -108,7 +108,7 @@ public:
     /// Erases the operators that are not among `roots` and that neither those nor the graph's outputs, control outputs and signatures
     /// need; their number.
     size_t eraseUnneeded(std::span<const OperatorId> roots);
-    void move(OperatorId id, Place place);
+    void move(OperatorId id, InsertPoint point);
     /// Puts every operator behind those it reads and waits for; of several that could be next the first comes. False, and the order stays
     /// as it is, if there is a cycle.
     bool sortTopologically();
@@ -149,7 +149,7 @@ public:
 
     /// Copies another graph's operators, in their order, to `place`: a call that is expanded. `arguments` stand for the source's inputs;
     /// constants and variables are copied. New names begin with `prefix`. Its outputs are `map.values[source.outputs[k].value]`.
-    CloneMap cloneGraph(const Graph& source, std::span<const ValueId> arguments, const std::string& prefix, Place place);
+    CloneMap cloneGraph(const Graph& source, std::span<const ValueId> arguments, const std::string& prefix, InsertPoint point);
 
     /// An id for a value or a node that nobody has: `wanted`, or `wanted_1`, ….
     std::string freshName(std::string wanted);
@@ -169,7 +169,7 @@ private:
     void linkSignatures();
     ValueId& signatureBinding(int32_t index);
     ValueId addValue(Value value);
-    OperatorId addOperator(Operator op, Place place);
+    OperatorId addOperator(Operator op, InsertPoint point);
     void addResults(OperatorId id, std::vector<TensorType> types, const std::string& name);
     void drop(OperatorId id);
 
@@ -194,6 +194,6 @@ private:
 
 /// An operator of another graph with these operands and control inputs, with its name, types and random stream. It stands for that one.
 OperatorId cloneFrom(GraphEditor& editor, const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls,
-                     Place place);
+                     InsertPoint point);
 
 } // namespace loopscope

@@ -26,14 +26,14 @@ void OperatorOrder::grow()
     m_previous.push_back(-1);
 }
 
-void OperatorOrder::place(OperatorId id, Place place)
+void OperatorOrder::place(OperatorId id, InsertPoint place)
 {
     int32_t before = -1; // its new neighbour in front
     switch (place.m_kind) {
-    case Place::Kind::first: break;
-    case Place::Kind::end: before = m_last; break;
-    case Place::Kind::after: before = place.m_op.index; break;
-    case Place::Kind::before: before = m_previous[static_cast<size_t>(place.m_op.index)]; break;
+    case InsertPoint::Kind::first: break;
+    case InsertPoint::Kind::end: before = m_last; break;
+    case InsertPoint::Kind::after: before = place.m_op.index; break;
+    case InsertPoint::Kind::before: before = m_previous[static_cast<size_t>(place.m_op.index)]; break;
     }
     const int32_t behind = before < 0 ? m_first : m_next[static_cast<size_t>(before)];
     m_previous[static_cast<size_t>(id.index)] = before;
@@ -52,7 +52,7 @@ void OperatorOrder::take(OperatorId id)
 void OperatorOrder::set(const std::vector<OperatorId>& sorted)
 {
     m_first = m_last = -1;
-    for (const OperatorId id : sorted) place(id, Place::end());
+    for (const OperatorId id : sorted) place(id, InsertPoint::end());
 }
 
 } // namespace loopscope

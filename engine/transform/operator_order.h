@@ -9,18 +9,18 @@
 namespace loopscope {
 
 /// Where an operator comes to stand.
-class Place {
+class InsertPoint {
 public:
-    static Place first() { return {Kind::first, {}}; }
-    static Place end() { return {Kind::end, {}}; }
-    static Place before(OperatorId op) { return {Kind::before, op}; }
-    static Place after(OperatorId op) { return {Kind::after, op}; }
+    static InsertPoint first() { return {Kind::first, {}}; }
+    static InsertPoint end() { return {Kind::end, {}}; }
+    static InsertPoint before(OperatorId op) { return {Kind::before, op}; }
+    static InsertPoint after(OperatorId op) { return {Kind::after, op}; }
 
 private:
     friend class GraphEditor;
     friend class OperatorOrder;
     enum class Kind : uint8_t { first, end, before, after };
-    Place(Kind kind, OperatorId op) : m_kind(kind), m_op(op) {}
+    InsertPoint(Kind kind, OperatorId op) : m_kind(kind), m_op(op) {}
     Kind m_kind;
     OperatorId m_op;
 };
@@ -35,7 +35,7 @@ public:
     std::vector<OperatorId> ids() const;
     /// Makes room for one more number, which stands nowhere yet.
     void grow();
-    void place(OperatorId id, Place place);
+    void place(OperatorId id, InsertPoint point);
     void take(OperatorId id);
     /// All of them in another order.
     void set(const std::vector<OperatorId>& sorted);

@@ -18,7 +18,7 @@ int32_t OutputStage::rounded(double value)
 }
 
 Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels,
-                                    Activation activation, Scaling scaling)
+                                    FusedActivation activation, Scaling scaling)
 {
     for (const Tensor* t : {&input, &output})
         if (!isQuantized(*t)) return Error(ErrorCode::unsupported, std::string(t == &input ? "input" : "result") + " has no scale");

@@ -63,7 +63,7 @@ private:
 
 /// Errors: unsupported, if an operand or the result lacks its scale or the filter's scales do not fit the channels.
 Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels,
-                                    Activation activation, Scaling scaling);
+                                    FusedActivation activation, Scaling scaling);
 
 /// Where one scale holds for the whole filter, that of the bias is the product of those of input and filter, to 2 % of the result's
 /// (LiteRT kernel_util.cc, GetQuantizedConvolutionMultipler). A bias without a scale is taken at its word. Errors: badFile, the constraint.

@@ -104,17 +104,17 @@ inline int32_t truncateToInt32(double value)
 }
 
 /// Fused activation of an operator. TANH and SIGN_BIT are in the schema, but LiteRT's kernels ignore them: they count as none.
-enum class Activation : uint8_t { none, relu, reluN1To1, relu6 };
+enum class FusedActivation : uint8_t { none, relu, reluN1To1, relu6 };
 
 /// Reads the attribute `act`.
-inline Activation fusedActivation(const AttributeList& attributes)
+inline FusedActivation fusedActivation(const AttributeList& attributes)
 {
     std::string_view word = attributeWord(attributes, "act", "");
     if (word.empty()) word = attributeWord(attributes, "fused_activation_function", "NONE");
-    if (word == "RELU") return Activation::relu;
-    if (word == "RELU6") return Activation::relu6;
-    if (word == "RELU_N1_TO_1") return Activation::reluN1To1;
-    return Activation::none;
+    if (word == "RELU") return FusedActivation::relu;
+    if (word == "RELU6") return FusedActivation::relu6;
+    if (word == "RELU_N1_TO_1") return FusedActivation::reluN1To1;
+    return FusedActivation::none;
 }
 
 /// Real bounds of an activation. Without one they are the finite limits of T: LiteRT's reference arithmetic clamps infinities to them.
@@ -123,12 +123,12 @@ template <typename T> struct ActivationRange {
     T min = std::numeric_limits<T>::lowest();
     T max = std::numeric_limits<T>::max();
 };
-template <typename T> ActivationRange<T> activationRange(Activation activation)
+template <typename T> ActivationRange<T> activationRange(FusedActivation activation)
 {
     ActivationRange<T> range;
-    if (activation == Activation::relu || activation == Activation::relu6) range.min = T{0};
-    if (activation == Activation::relu6) range.max = T{6};
-    if (activation == Activation::reluN1To1) {
+    if (activation == FusedActivation::relu || activation == FusedActivation::relu6) range.min = T{0};
+    if (activation == FusedActivation::relu6) range.max = T{6};
+    if (activation == FusedActivation::reluN1To1) {
         range.min = static_cast<T>(-1);
         range.max = T{1};
     }
@@ -154,7 +154,7 @@ inline bool isQuantized(const Tensor& tensor) { return tensor.quantization && te
 
 /// Stored bounds of a quantized result: the limits of its dtype, narrowed to where the activation's bounds fall.
 /// Source: LiteRT kernels/kernel_util.cc, CalculateActivationRangeQuantized. Errors: unsupported, if a bound leaves int32.
-inline Result<ActivationRange<int32_t>> quantizedActivationRange(Activation activation, const Tensor& output)
+inline Result<ActivationRange<int32_t>> quantizedActivationRange(FusedActivation activation, const Tensor& output)
 {
     ActivationRange<int32_t> range;
     range.min = static_cast<int32_t>(integerMin(output.dtype));
@@ -163,9 +163,9 @@ inline Result<ActivationRange<int32_t>> quantizedActivationRange(Activation acti
     const auto stored = [scale = scale, zero = zero](float real) { return static_cast<double>(std::round(real / scale)) + zero; };
     double low = range.min;
     double high = range.max;
-    if (activation == Activation::relu || activation == Activation::relu6) low = std::max(low, stored(0.0F));
-    if (activation == Activation::relu6) high = std::min(high, stored(6.0F));
-    if (activation == Activation::reluN1To1) {
+    if (activation == FusedActivation::relu || activation == FusedActivation::relu6) low = std::max(low, stored(0.0F));
+    if (activation == FusedActivation::relu6) high = std::min(high, stored(6.0F));
+    if (activation == FusedActivation::reluN1To1) {
         low = std::max(low, stored(-1.0F));
         high = std::min(high, stored(1.0F));
     }
@@ -178,7 +178,7 @@ inline Result<ActivationRange<int32_t>> quantizedActivationRange(Activation acti
 }
 
 /// The same as XNNPACK has it: quotient and zero point are added in float and rounded to even (src/xnnpack/math.h, xnn_qs8_quantize).
-inline Result<ActivationRange<int32_t>> roundedActivationRange(Activation activation, const Tensor& output)
+inline Result<ActivationRange<int32_t>> roundedActivationRange(FusedActivation activation, const Tensor& output)
 {
     const auto lowest = static_cast<float>(integerMin(output.dtype)), highest = static_cast<float>(integerMax(output.dtype));
     const auto [scale, zero] = scaleAndZero(output);
@@ -186,7 +186,8 @@ inline Result<ActivationRange<int32_t>> roundedActivationRange(Activation activa
         return static_cast<int32_t>(std::lrint(std::clamp(real / scale + static_cast<float>(zero), lowest, highest)));
     };
     const ActivationRange<float> real = activationRange<float>(activation);
-    return ActivationRange<int32_t>{activation == Activation::none ? static_cast<int32_t>(lowest) : stored(real.min), stored(real.max)};
+    return ActivationRange<int32_t>{activation == FusedActivation::none ? static_cast<int32_t>(lowest) : stored(real.min),
+                                    stored(real.max)};
 }
 
 } // namespace loopscope

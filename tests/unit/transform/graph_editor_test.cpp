@@ -231,7 +231,7 @@ TEST(GraphEditor, anExpandedCallKeepsNamesOfNamedOutputsAndSaysWhereItCameFrom)
         GraphEditor editor(model, GraphId(0));
         const Graph& f = model.graphs[1];
         const ValueId arguments[] = {valueNamed(editor.graph(), "x")};
-        const CloneMap map = editor.cloneGraph(f, arguments, "y/", Place::before(OperatorId(0)));
+        const CloneMap map = editor.cloneGraph(f, arguments, "y/", InsertPoint::before(OperatorId(0)));
         editor.replaceUses(valueNamed(editor.graph(), "y"), map.values[static_cast<size_t>(f.outputs[0].value.index)]);
         EXPECT_TRUE(editor.erase(OperatorId(0)));
         expectTrueUses(editor, model, GraphId(0));
@@ -251,7 +251,7 @@ TEST(GraphEditor, randomStreamsFollowTheirOperators)
                          "  r = RandomUniform(s) T=i32 dtype=f32 seed=3 seed2=4 : f32[2]\n  return r=r\n}\n");
     const uint64_t before = randomStreamIdentity(model.graphs[0].operators[1]);
     GraphEditor editor(model, GraphId(0));
-    const OperatorId copy = editor.clone(OperatorId(1), editor.op(OperatorId(1)).inputs, Place::end());
+    const OperatorId copy = editor.clone(OperatorId(1), editor.op(OperatorId(1)).inputs, InsertPoint::end());
     EXPECT_NE(editor.op(copy).name, "r");
     EXPECT_EQ(randomStreamIdentity(editor.op(copy)), before);
     editor.setAttribute(copy, "seed", int64_t{9});
@@ -306,14 +306,14 @@ public:
         switch (below(6)) {
         case 0: return addZero(id);
         case 1: {
-            const OperatorId copy = m_editor.clone(id, op.inputs, Place::after(id));
+            const OperatorId copy = m_editor.clone(id, op.inputs, InsertPoint::after(id));
             for (size_t k = 0; k < op.results.size(); ++k) moveSomeUses(op.results[k], m_editor.op(copy).results[k]);
             EXPECT_EQ(m_editor.op(copy).origin, originsOf(op, id));
             return;
         }
         case 2: return subAsAdd(id);
         case 3: return expand(id);
-        case 4: m_editor.move(id, below(2) == 0 ? Place::first() : Place::before(anyOperator())); return;
+        case 4: m_editor.move(id, below(2) == 0 ? InsertPoint::first() : InsertPoint::before(anyOperator())); return;
         default:
             if (below(3) == 0) m_editor.eraseUnneeded({});
             else m_editor.erase(id);
@@ -354,7 +354,7 @@ public:
                 const OperatorId group[] = {id};
                 m_editor.replace(group, std::move(draft), m_editor.op(id).results);
             } else {
-                m_editor.insert(std::move(draft), {id, other}, Place::before(id));
+                m_editor.insert(std::move(draft), {id, other}, InsertPoint::before(id));
             }
         }
         }
@@ -392,7 +392,7 @@ private:
         sum.kind = {"tfl", "add"};
         sum.inputs = {values.front(), scalar(0)};
         sum.results = {m_editor.value(values.front()).type};
-        moveSomeUses(values.front(), m_editor.op(m_editor.insert(std::move(sum), id, Place::after(id))).results.front());
+        moveSomeUses(values.front(), m_editor.op(m_editor.insert(std::move(sum), id, InsertPoint::after(id))).results.front());
     }
 
     /// a − b = a + b · (−1)
@@ -404,7 +404,7 @@ private:
         product.kind = {"tfl", "mul"};
         product.inputs = {op.inputs[1], scalar(-1)};
         product.results = {m_editor.value(op.inputs[1]).type};
-        const ValueId negated = m_editor.op(m_editor.insert(std::move(product), id, Place::before(id))).results.front();
+        const ValueId negated = m_editor.op(m_editor.insert(std::move(product), id, InsertPoint::before(id))).results.front();
         sum.kind = {"tfl", "add"};
         sum.inputs = {op.inputs[0], negated};
         sum.results = {m_editor.value(op.results[0]).type};
@@ -420,7 +420,7 @@ private:
         const Operator op = m_editor.op(id);
         if (op.kind.name != "call" || m_editor.graph().operators.size() > 400) return;
         const Graph& callee = m_model.graph(attributeGraph(op.attributes, "call"));
-        const CloneMap map = m_editor.cloneGraph(callee, op.inputs, "inner_", Place::before(id));
+        const CloneMap map = m_editor.cloneGraph(callee, op.inputs, "inner_", InsertPoint::before(id));
         for (size_t k = 0; k < op.results.size(); ++k)
             m_editor.replaceUses(op.results[k], map.values[static_cast<size_t>(callee.outputs[k].value.index)]);
         EXPECT_TRUE(m_editor.erase(id));

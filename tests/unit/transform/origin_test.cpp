@@ -62,7 +62,7 @@ TEST(Origin, operators_of_other_graphs_are_named_with_their_graph)
     made.id = "made";
     GraphEditor editor(made, Dialect::tf);
     const ValueId x = editor.addInput("x", TensorType(DType::i32, Shape()));
-    const OperatorId copy = cloneFrom(editor, source, OperatorId(0), {x, x}, {}, Place::end());
+    const OperatorId copy = cloneFrom(editor, source, OperatorId(0), {x, x}, {}, InsertPoint::end());
     EXPECT_EQ(editor.op(copy).name, "less");
     EXPECT_EQ(editor.op(copy).origin, std::vector<std::string>{"@cond/less"});
 }

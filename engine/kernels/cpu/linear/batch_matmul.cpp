@@ -255,7 +255,7 @@ Result<PreparedKernel> prepareBatchMatmul(const KernelSetup& setup)
         const Quantization none = Quantization::perTensor(0.0F, 0);
         Tensor single = y;
         if (y.quantization && y.quantization->scales.size() > 1) single.quantization = &none;
-        LS_TRY(params->stage, makeOutputStage(x, single, setup.out(0), 1, Activation::none, Scaling::floatProduct));
+        LS_TRY(params->stage, makeOutputStage(x, single, setup.out(0), 1, FusedActivation::none, Scaling::floatProduct));
         params->zeroX = scaleAndZero(x).zero;
         params->zeroY = scaleAndZero(single).zero;
         if (x.dtype == DType::i16 && (params->zeroX != 0 || params->zeroY != 0 || params->stage.zero != 0))

@@ -288,7 +288,7 @@ Result<PreparedKernel> loopscope::prepareFullyConnected(const KernelSetup& setup
     const std::string_view format = attributeWord(setup.attributes(), "weights_format", "DEFAULT");
     if (format == "SHUFFLED4x16INT8") params->format = WeightsFormat::blocks4x16;
     if (format == "SHUFFLED16x1FLOAT32") params->format = WeightsFormat::columns16;
-    const Activation activation = fusedActivation(setup.attributes());
+    const FusedActivation activation = fusedActivation(setup.attributes());
     params->range = activationRange<float>(activation);
     const int64_t units = filter.shape[0];
     if (input.dtype != DType::f32 && setup.has(2)) LS_CHECK_OK(checkBiasScale(5, input, filter, setup.in(2), setup.out(0)));

@@ -32,7 +32,7 @@ struct DivOp {
 };
 
 /// Largest finite value of the stored type, in its type of calculation.
-template <typename T> ActivationRange<typename Element<T>::Compute> rangeOf(Activation activation)
+template <typename T> ActivationRange<typename Element<T>::Compute> rangeOf(FusedActivation activation)
 {
     auto range = activationRange<typename Element<T>::Compute>(activation);
     if constexpr (std::is_same_v<T, Half>) {
@@ -55,7 +55,7 @@ template <typename T, typename Op> Status checkDivisor(const KernelArgs& args)
 template <typename T, typename Op> Status runPlain(const KernelArgs& args)
 {
     LS_CHECK_OK((checkDivisor<T, Op>(args)));
-    const auto range = rangeOf<T>(args.paramsAs<Activation>());
+    const auto range = rangeOf<T>(args.paramsAs<FusedActivation>());
     applyBinary<T, T>(args.in(0), args.in(1), args.out(0),
                       [range](T a, T b) { return Element<T>::store(clampTo(Op::apply(Element<T>::load(a), Element<T>::load(b)), range)); });
     return {};
@@ -90,13 +90,13 @@ template <typename Op> constexpr DtypeCase kPlain[] = {
 
 template <typename Op> Result<PreparedKernel> preparePlain(const KernelSetup& setup)
 {
-    const Activation activation = fusedActivation(setup.attributes());
+    const FusedActivation activation = fusedActivation(setup.attributes());
     LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kPlain<Op>));
-    if (activation != Activation::none && isScalarCall(setup)) {
+    if (activation != FusedActivation::none && isScalarCall(setup)) {
         for (const DtypeCase& one : kPlain<Op>)
             if (one.dtype == setup.in(0).dtype) kernel.run = one.run;
     }
-    kernel.params = std::make_shared<const Activation>(activation);
+    kernel.params = std::make_shared<const FusedActivation>(activation);
     return kernel;
 }
 
@@ -290,7 +290,7 @@ Result<PreparedKernel> prepareMul(const KernelSetup& setup)
     const DType in = setup.in(0).dtype;
     const DType out = setup.out(0).dtype;
     if (in == DType::c64) {
-        if (fusedActivation(setup.attributes()) != Activation::none)
+        if (fusedActivation(setup.attributes()) != FusedActivation::none)
             return Error(ErrorCode::unsupported, "complex numbers have no activation");
         return PreparedKernel{runComplexMul, nullptr};
     }

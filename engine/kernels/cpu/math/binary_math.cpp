@@ -202,7 +202,7 @@ Result<PreparedKernel> prepareSquaredDifference(const KernelSetup& setup)
     params->a = quantizeMultiplier(static_cast<double>(a.scale) / twiceMax);
     params->b = quantizeMultiplier(static_cast<double>(b.scale) / twiceMax);
     params->out = quantizeMultiplier(twiceMax * twiceMax / (static_cast<double>(1 << 14) * static_cast<double>(out.scale)));
-    LS_TRY(params->range, quantizedActivationRange(Activation::none, setup.out(0)));
+    LS_TRY(params->range, quantizedActivationRange(FusedActivation::none, setup.out(0)));
     return PreparedKernel{runQuantizedSquaredDifference, params};
 }
 

@@ -94,8 +94,8 @@ Result<PreparedKernel> prepareNorm(const KernelSetup& setup, KernelFunction run)
     if (!areFloat(setup)) return unsupportedDtypes(setup);
     auto params = std::make_shared<NormParams>();
     params->epsilon = attributeFloat(setup.attributes(), "epsilon", 0.0);
-    const Activation activation = fusedActivation(setup.attributes());
-    if (activation == Activation::none && attributeWord(setup.attributes(), "act", "NONE") != "NONE")
+    const FusedActivation activation = fusedActivation(setup.attributes());
+    if (activation == FusedActivation::none && attributeWord(setup.attributes(), "act", "NONE") != "NONE")
         return Error(ErrorCode::unsupported, "the fused activation")
             .found(std::string(attributeWord(setup.attributes(), "act", "")))
             .expected("NONE, RELU, RELU6 or RELU_N1_TO_1");

@@ -8,7 +8,7 @@ Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOpe
     const Tensor& input = setup.in(operands.input);
     const Tensor& filter = setup.in(operands.filter);
     out.window = Window2d::fromAttributes(setup.attributes(), 1, 1);
-    const Activation activation = fusedActivation(setup.attributes());
+    const FusedActivation activation = fusedActivation(setup.attributes());
     out.range = activationRange<float>(activation);
     if (input.dtype == DType::f32) {
         if (filter.dtype == DType::f32) return loops.f32;

@@ -122,7 +122,7 @@ Result<PreparedKernel> preparePool(const KernelSetup& setup, KernelFunction onF3
     params->window = Window2d::fromAttributes(setup.attributes(), attributeInt(setup.attributes(), "filter_height", 0),
                                               attributeInt(setup.attributes(), "filter_width", 0));
     params->window.height.dilation = params->window.width.dilation = 1;
-    const Activation activation = fusedActivation(setup.attributes());
+    const FusedActivation activation = fusedActivation(setup.attributes());
     params->range = activationRange<float>(activation);
     PreparedKernel kernel;
     switch (setup.in(0).dtype) {
