@@ -14,7 +14,7 @@ struct ModelDifference {
     std::string address; ///< in the first model; in the second, if only that has it
     /// `operator`, `attribute KEY`, `operand N`, `result N`, `fused`, `split`, `moved`, `missing`; `model`: no operator's
     std::string kind;
-    std::string a, b;    ///< the two sides
+    std::string a, b; ///< the two sides
 };
 
 struct ModelDiff {

@@ -193,4 +193,13 @@ std::vector<std::string> whyNotFused(const FusionReport& report, std::string_vie
     return lines;
 }
 
+Result<std::vector<std::string>> whyNotFused(const Model& model, std::string_view op)
+{
+    Model fused = model;
+    LS_TRY(const FusionReport report, fuseOperators(fused));
+    std::vector<std::string> lines = whyNotFused(report, op);
+    if (lines.empty()) lines.push_back("no rule began to match at '" + std::string(op) + "'");
+    return lines;
+}
+
 } // namespace loopscope::app

@@ -27,4 +27,7 @@ Result<std::string> fusionReport(const std::string& path, const std::string& tit
 /// The refusals that concern the operator, and what became of it: lines for people. Empty: nothing began to match there.
 std::vector<std::string> whyNotFused(const FusionReport& report, std::string_view op);
 
+/// The same of a model that is debugged; one line where nothing began to match. Errors: of fusing.
+Result<std::vector<std::string>> whyNotFused(const Model& model, std::string_view op);
+
 } // namespace loopscope::app

@@ -175,8 +175,9 @@ void addQuestions(Commands& all)
         {"nextwrite", "nw", topic, "nextwrite VALUE [-g]", "nextwrite n", "When the value is written next.", travel, value, findWrites});
     all.push_back({"nextchange", "nc", topic, "nextchange VALUE [-g]", "nextchange n", "When the value next becomes another one.", travel,
                    value, findWrites});
-    all.push_back({"why", "", topic, "why [loop|branch|nan [VALUE]|VALUE[INDEX]]", "why loop",
-                   "Why the loop goes on, the branch was taken, a NaN is there, an element is what it is.", "", value, why});
+    all.push_back({"why", "", topic, "why [loop|branch|nan [VALUE]|VALUE[INDEX]|not fused OPERATOR]", "why loop",
+                   "Why the loop goes on, the branch was taken, a NaN is there, an element is what it is, an operator was not fused.", "",
+                   value, why});
     all.push_back({"hist", "", topic, "hist VALUE [LOOP]", "hist n",
                    "How the value went over the iterations of the loop: a line of bars, least and greatest.",
                    "Each bar is the greatest of its iterations; '!' stands where it is NaN or infinite.", value, histogram});

@@ -1,4 +1,5 @@
 // Commands that ask about other moments of the run: who wrote a value, when it changes, how it goes over a loop, and why.
+#include "app/output/fusion_report.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
@@ -174,6 +175,13 @@ Status findWrites(Terminal& terminal, const CommandLine& line)
 
 Status why(Terminal& terminal, const CommandLine& line)
 {
+    constexpr std::string_view kNotFused = "not fused ";
+    if (line.text.starts_with(kNotFused)) {
+        LS_TRY(const std::vector<std::string> lines, whyNotFused(terminal.model(), line.text.substr(kNotFused.size())));
+        terminal.reply(join(lines, "\n") + "\n");
+        terminal.answer().texts("lines", lines);
+        return {};
+    }
     LS_CHECK_OK(terminal.checkStarted());
     const FrameContext frame = terminal.frame();
     LS_TRY(const Explanation explanation, terminal.ask([&](Inspector& inspector) { return inspector.why(frame, line.text); }));

@@ -4,8 +4,8 @@
 #include "converters/raise/emitter.h"
 #include "converters/raise/flow.h"
 #include "engine/base/text.h"
-#include "engine/transform/graph_editor.h"
 #include "engine/ir/origin.h"
+#include "engine/transform/graph_editor.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -46,7 +46,8 @@ constexpr TraceColumn kOp[] = {
     {"name", T, kNullable, "name in the file; NULL: it has none"},
     {"kind", T, kRequired, "dialect and name, `tfl.add`"},
     {"attributes", T, kRequired, "JSON object, keys sorted"},
-    {"origin", T, kNullable, "JSON list of source operators: `model:index`, a node, `@GRAPH/…`; of a raised model v1 nodes; NULL: as in the file"},
+    {"origin", T, kNullable,
+     "JSON list of source operators: `model:index`, a node, `@GRAPH/…`; of a raised model v1 nodes; NULL: as in the file"},
     {"line", I, kNullable, "line in the graph's listing, from 0; NULL: not listed"},
     {"macs", I, kNullable, "multiply-adds of one execution at static shapes; NULL: not counted for this kind, or shapes unknown"},
 };
