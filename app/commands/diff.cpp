@@ -261,6 +261,14 @@ Result<int> diffModelFiles(const CommandContext& context, const std::string& a, 
 Result<int> runDiff(const CommandContext& context)
 {
     const std::string& a = context.arguments.positionals[0];
+    const bool isOfProfiles = !context.arguments.text("against-profile").empty();
+    if (context.arguments.positionals.size() == 1) {
+        if (isOfProfiles) return runProve(context); // one model, two sets of kernels: only running it tells
+        return Error(ErrorCode::usage, "a second file is missing")
+            .at("'diff'")
+            .expected("loopscope diff A B or diff MODEL -i NAME=SOURCE --against-profile xnnpack");
+    }
+    if (isOfProfiles) return Error(ErrorCode::usage, "'diff' takes a second file or --against-profile, not both");
     const std::string& b = context.arguments.positionals[1];
     LS_TRY(const DiffKind first, kindOf(a));
     LS_TRY(const DiffKind second, kindOf(b));

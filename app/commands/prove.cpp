@@ -30,7 +30,7 @@ Result<ProofNames> namesOf(const Arguments& arguments)
 Status openSecond(LoadedModel& second, Profile& profile, const LoadedModel& first, const RunTarget& target, const ProofNames& names,
                   const Arguments& arguments)
 {
-    const std::string against = arguments.text("against");
+    const std::string against = arguments.text("against", arguments.text("against-profile"));
     if (arguments.positionals.size() == 2) {
         if (!against.empty()) return Error(ErrorCode::usage, "'prove' takes a second file or --against, not both");
         LS_TRY(second, loadModel(arguments.positionals[1]));

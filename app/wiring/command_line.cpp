@@ -96,6 +96,8 @@ constexpr std::array kOptions = {
     OptionSpec{"csv", 0, "", "", "comma-separated values", false},
     OptionSpec{"limit", 0, "N", "40", "rows to print; 0 = all", false},
     OptionSpec{"limit-time", 0, "SEC", "5", "seconds after which a query is stopped", false},
+    OptionSpec{"against-profile", 0, "reference|fast|xnnpack|vulkan", "none", "diff: the kernels that the model is run with a second time",
+               false},
     OptionSpec{"pairing", 0, "address|name|map", "address", "how places of the two sides are paired", false},
     OptionSpec{"first", 0, "", "", "the first difference only (default)", false},
     OptionSpec{"all", 0, "", "", "every difference", false},
