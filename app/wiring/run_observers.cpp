@@ -12,18 +12,33 @@ void LoopCounter::runStarted(const RunStart& e)
 {
     m_model = e.model;
     m_stack.clear();
+    if (m_places.empty()) m_places.emplace_back();
 }
 
 int LoopCounter::placeOf(const InvocationStart& e)
 {
-    const int parent = m_stack.empty() ? -1 : m_stack.back();
-    const auto key = std::make_tuple(parent, e.callerGraph.index, e.site.index, static_cast<int>(e.role), e.branch);
-    const auto [slot, isNew] = m_index.try_emplace(key, static_cast<int>(m_places.size()));
-    if (!isNew) return slot->second;
+    const int parent = m_stack.empty() ? 0 : m_stack.back();
+    Place& from = m_places[static_cast<size_t>(parent)];
+    const size_t count = from.ways.size();
+    size_t at = from.lastWay;
+    for (size_t tried = 0; tried < count; ++tried, at = at + 1 == count ? 0 : at + 1)
+        if (from.ways[at].isOf(e)) {
+            from.lastWay = at;
+            return from.ways[at].place;
+        }
+    const int made = newPlace(e, parent);
+    Place& grown = m_places[static_cast<size_t>(parent)];
+    grown.lastWay = grown.ways.size();
+    grown.ways.push_back({e.callerGraph.index, e.site.index, e.branch, e.role, made});
+    return made;
+}
+
+int LoopCounter::newPlace(const InvocationStart& e, int parent)
+{
     Place place;
     place.body = e.graph;
     place.cond = e.cond;
-    if (parent < 0 || !e.site.valid()) {
+    if (parent == 0 || !e.site.valid()) {
         place.text = m_model->graph(e.graph).id;
     } else {
         const Place& outer = m_places[static_cast<size_t>(parent)];
@@ -40,7 +55,7 @@ int LoopCounter::placeOf(const InvocationStart& e)
         }
     }
     m_places.push_back(std::move(place));
-    return slot->second;
+    return static_cast<int>(m_places.size()) - 1;
 }
 
 void LoopCounter::invocationStarted(const InvocationStart& e)

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@ namespace loopscope::app {
 /// Counts the trips of every loop by its place, iterations of outer loops summed up.
 class LoopCounter final : public ExecutionObserver {
 public:
+    bool wantsOperators() const override { return false; }
     void runStarted(const RunStart& e) override;
     void invocationStarted(const InvocationStart& e) override;
     void invocationEnded(const InvocationEnd& e) override;
@@ -27,18 +27,30 @@ public:
     std::vector<LoopTrips> loops() const { return m_loops; }
 
 private:
+    /// A way of going on from a place: by which call, in which role.
+    struct Way {
+        int32_t callerGraph, site, branch;
+        CallRole role;
+        int place; ///< where it leads
+        bool isOf(const InvocationStart& e) const
+        {
+            return callerGraph == e.callerGraph.index && site == e.site.index && branch == e.branch && role == e.role;
+        }
+    };
     /// One way of entering a graph: parent place, call operator, role.
     struct Place {
         std::string text; ///< "main/while#0:body/if#2:then"
         GraphId body, cond;
         int loop = -1; ///< index in m_loops
+        std::vector<Way> ways;
+        size_t lastWay = 0; ///< loops and straight code go on where they went on before, or by the way after it
     };
     int placeOf(const InvocationStart& e);
+    int newPlace(const InvocationStart& e, int parent);
 
     const Model* m_model = nullptr;
-    std::vector<Place> m_places;
-    std::map<std::tuple<int, int32_t, int32_t, int, int32_t>, int> m_index;
-    std::vector<int> m_stack; ///< places of the open invocations
+    std::vector<Place> m_places; ///< the first is outside of everything
+    std::vector<int> m_stack;    ///< places of the open invocations
     std::vector<LoopTrips> m_loops;
 };
 
@@ -62,6 +74,7 @@ private:
 class PrintedLines final : public ExecutionObserver {
 public:
     explicit PrintedLines(Console& console) : m_console(console) {}
+    bool wantsOperators() const override { return false; }
     void printed(const PrintedText& e) override;
 
 private:

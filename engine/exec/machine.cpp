@@ -104,7 +104,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             frame->next = at->index;
             if (mustHalt()) [[unlikely]]
                 return halt();
-            if (m_audience.present()) [[unlikely]] {
+            if (m_audience.ofOperators()) [[unlikely]] {
                 status = runObserved(*frame, *at);
             } else {
                 status = at->kind == InstructionKind::kernel ? at->run(at->args) : runSized(*at);
@@ -248,14 +248,14 @@ Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction&
     } else {
         event.state = EventState::failed;
     }
-    m_audience.present()->operatorExecuted(event);
+    m_audience.ofOperators()->operatorExecuted(event);
     return status;
 }
 
 Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instruction)
 {
     if (instruction.plain == InstructionKind::call) return enter(frame, instruction);
-    if (m_audience.present()) {
+    if (m_audience.ofOperators()) {
         LS_CHECK_OK(runObserved(frame, instruction));
     } else if (instruction.plain == InstructionKind::kernel) {
         LS_CHECK_OK(instruction.run(instruction.args));

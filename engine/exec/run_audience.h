@@ -15,27 +15,29 @@ public:
     /// Of the runs that begin from now on; null: nobody.
     void setNext(ExecutionObserver* observer) { m_next = observer; }
     /// Nobody hears anything until open().
-    void close() { m_present = nullptr; }
+    void close() { m_present = m_ofOperators = nullptr; }
     /// A run begins.
     void open()
     {
-        m_present = m_ofRun = m_next;
+        present(m_ofRun = m_next);
         m_times = m_present && m_present->wantsTimes();
         m_start = now();
     }
     /// The run's observer hears nothing, or is there again; `also` hears what happens either way, if it is not null.
     void mute(bool muted, ExecutionObserver* also)
     {
-        m_present = muted ? also : m_ofRun;
+        present(muted ? also : m_ofRun);
         if (muted || !also) return;
         m_joined = FanOut();
         if (m_ofRun) m_joined.add(*m_ofRun);
         m_joined.add(*also);
-        m_present = &m_joined;
+        present(&m_joined);
     }
 
     /// Who hears of events now; null: nobody.
     ExecutionObserver* present() const { return m_present; }
+    /// The same, if it wants to hear of every operator.
+    ExecutionObserver* ofOperators() const { return m_ofOperators; }
 
     // Durations in nanoseconds.
     bool hasTimes() const { return m_times; }
@@ -46,7 +48,14 @@ public:
     int64_t sinceStart() const { return m_times ? nowNs() - m_start : 0; }
 
 private:
+    void present(ExecutionObserver* observer)
+    {
+        m_present = observer;
+        m_ofOperators = observer && observer->wantsOperators() ? observer : nullptr;
+    }
+
     ExecutionObserver* m_present = nullptr;
+    ExecutionObserver* m_ofOperators = nullptr;
     ExecutionObserver* m_next = nullptr;
     ExecutionObserver* m_ofRun = nullptr;
     FanOut m_joined;

@@ -13,6 +13,9 @@ public:
     virtual ~ExecutionObserver() = default;
     /// Asked once per run: stamp operators and invocations with durations? A clock read costs more than a scalar operator.
     virtual bool wantsTimes() const { return false; }
+    /// Asked with it: tell of every operator? Who only follows invocations says no: telling costs as much as a scalar operator. Machines of
+    /// dataflow tell anyway.
+    virtual bool wantsOperators() const { return true; }
     virtual void runStarted(const RunStart&) {}
     virtual void invocationStarted(const InvocationStart&) {}
     virtual void operatorExecuted(const OperatorEvent&) {}
@@ -31,6 +34,12 @@ public:
     {
         for (const ExecutionObserver* o : m_observers)
             if (o->wantsTimes()) return true;
+        return false;
+    }
+    bool wantsOperators() const override
+    {
+        for (const ExecutionObserver* o : m_observers)
+            if (o->wantsOperators()) return true;
         return false;
     }
     void runStarted(const RunStart& e) override
