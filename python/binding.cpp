@@ -488,8 +488,9 @@ py::tuple runCommand(const std::vector<std::string>& words)
 PYBIND11_MODULE(_loopscope, module)
 {
     using namespace loopscope;
-    static py::object self;
-    self = module;
+    // Never given back: when the program's static objects go, the interpreter is gone.
+    static py::handle self;
+    self = module.inc_ref();
     auto base = py::exception<void>(module, "Error", PyExc_RuntimeError);
     base.doc() = "What every error of Loopscope is.";
     const auto derive = [&](const char* name, PyObject* also) {

@@ -1,6 +1,8 @@
 """The Python package on the sample models: `python -m pytest python/tests/package_test.py` from the top of the tree."""
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -147,3 +149,9 @@ def test_compare():
     rows = loopscope.compare({"a": np.array([1.0, 2.0]), "b": np.array([1])}, {"a": np.array([1.0, 2.5]), "b": np.array([1])})
     assert rows[0]["name"] == "a" and not rows[0]["equal"] and rows[0]["max_abs"] == 0.5 and rows[0]["at"] == (1,)
     assert rows[1]["equal"]
+
+
+def test_a_program_that_imports_it_ends_well():
+    done = subprocess.run([sys.executable, "-c", "import loopscope; print(loopscope.__version__)"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == loopscope.__version__
