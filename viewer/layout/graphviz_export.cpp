@@ -35,6 +35,16 @@ struct CloseGraph {
     void operator()(Agraph_t* graph) const { agclose(graph); }
 };
 
+/// Graphviz's text measurer remembers the last font by a pointer into the context that asked for it, and looks there when the next one
+/// does. A context that is never freed asks last, so that nothing dangles once a drawing is gone.
+void parkFont()
+{
+    static GVC_t* const context = gvContext();
+    static Agraph_t* const parked = agmemread("graph { a [fontname=\"Times\"] }");
+    if (context == nullptr || parked == nullptr || gvLayout(context, parked, "dot") != 0) return;
+    gvFreeLayout(context, parked);
+}
+
 GraphvizOutput failed(std::string what)
 {
     std::string reason = lastError().substr(0, lastError().find('\n'));
@@ -62,6 +72,7 @@ GraphvizOutput runGraphviz(const std::string& text, const char* engine, const ch
     else output = failed(std::string("Graphviz does not write ") + format);
     if (data != nullptr) gvFreeRenderData(data);
     gvFreeLayout(context.get(), graph.get());
+    parkFont();
     return output;
 }
 
