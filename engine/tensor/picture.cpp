@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -77,19 +78,30 @@ struct PngReader {
     ~PngReader() { png_image_free(&image); }
 };
 
-Result<Array> readPng(std::span<const std::byte> content, int channels)
+/// RGB of RGBA.
+Array withoutAlpha(const Array& pixels)
+{
+    Array array = pixelArray(static_cast<uint64_t>(pixels.shape[0]), static_cast<uint64_t>(pixels.shape[1]), 3);
+    for (size_t i = 0; i < array.bytes.size(); ++i) array.bytes[i] = pixels.bytes[i / 3 * 4 + i % 3];
+    return array;
+}
+
+Result<Array> readPng(std::span<const std::byte> content, const PictureReading& reading)
 {
     PngReader reader;
     png_image& image = reader.image;
     image.version = PNG_IMAGE_VERSION;
     const auto failed = [&] { return Error(ErrorCode::badFile, "not a readable PNG: " + std::string(image.message)); };
     if (png_image_begin_read_from_memory(&image, content.data(), content.size()) == 0) return failed();
-    image.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 4 ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
+    const bool hasAlpha = (image.format & PNG_FORMAT_FLAG_ALPHA) != 0, hasColour = (image.format & PNG_FORMAT_FLAG_COLOR) != 0;
+    const int channels = reading.channels != 0 ? reading.channels : hasAlpha ? 4 : hasColour ? 3 : 1;
+    const bool drops = channels == 3 && hasAlpha && reading.dropsAlpha;
+    image.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 4 || drops ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
     LS_CHECK_OK(checkSize(image.height, image.width));
-    Array array = pixelArray(image.height, image.width, channels);
+    Array array = pixelArray(image.height, image.width, drops ? 4 : channels);
     constexpr png_color kBlack = {0, 0, 0};
     if (png_image_finish_read(&image, &kBlack, array.bytes.data(), 0, nullptr) == 0) return failed();
-    return array;
+    return drops ? withoutAlpha(array) : array;
 }
 
 /// libjpeg reports errors by a jump: what it jumps over is plain data only.
@@ -102,7 +114,7 @@ struct JpegReader {
     ~JpegReader() { jpeg_destroy_decompress(&state); }
 
     /// False: `message` says why.
-    bool begin(std::span<const std::byte> content, int channels)
+    bool begin(std::span<const std::byte> content, const PictureReading& reading)
     {
         state.err = jpeg_std_error(&errors);
         state.client_data = this;
@@ -120,7 +132,13 @@ struct JpegReader {
         state.client_data = this;
         jpeg_mem_src(&state, reinterpret_cast<const unsigned char*>(content.data()), content.size());
         jpeg_read_header(&state, TRUE);
+        const int channels = reading.channels != 0 ? reading.channels : state.num_components == 1 ? 1 : 3;
+        state.scale_num = 1;
+        state.scale_denom = static_cast<unsigned>(reading.ratio);
+        state.do_fancy_upsampling = reading.isSmooth ? TRUE : FALSE;
+        state.dct_method = reading.isFast ? JDCT_IFAST : JDCT_ISLOW;
         state.out_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 4 ? JCS_EXT_RGBA : JCS_RGB;
+        jpeg_calc_output_dimensions(&state);
         return true;
     }
     bool read(unsigned char* pixels, size_t stride)
@@ -136,26 +154,114 @@ struct JpegReader {
     }
 };
 
-Result<Array> readJpeg(std::span<const std::byte> content, int channels)
+Result<Array> readJpeg(std::span<const std::byte> content, const PictureReading& reading)
 {
     const auto reader = std::make_unique<JpegReader>();
     const auto failed = [&] { return Error(ErrorCode::badFile, "not a readable JPEG: " + std::string(reader->message.data())); };
-    if (!reader->begin(content, channels)) return failed();
+    if (!reader->begin(content, reading)) return failed();
     LS_CHECK_OK(checkSize(reader->state.image_height, reader->state.image_width));
-    Array array = pixelArray(reader->state.image_height, reader->state.image_width, channels);
-    if (!reader->read(reinterpret_cast<unsigned char*>(array.bytes.data()),
-                      array.bytes.size() / std::max<size_t>(1, reader->state.image_height)))
+    const uint64_t rows = reader->state.output_height;
+    Array array = pixelArray(rows, reader->state.output_width, reader->state.output_components);
+    if (!reader->read(reinterpret_cast<unsigned char*>(array.bytes.data()), array.bytes.size() / std::max<uint64_t>(1, rows)))
         return failed();
     return array;
 }
 
+/// libjpeg's errors again, while writing.
+struct JpegWriter {
+    jpeg_compress_struct state = {};
+    jpeg_error_mgr errors = {};
+    std::jmp_buf back = {};
+    std::array<char, JMSG_LENGTH_MAX> message = {};
+    unsigned char* content = nullptr;
+    unsigned long size = 0;
+
+    ~JpegWriter()
+    {
+        jpeg_destroy_compress(&state);
+        std::free(content); // libjpeg's, by malloc
+    }
+
+    /// False: `message` says why.
+    bool write(const Array& pixels, const JpegWriting& writing)
+    {
+        state.err = jpeg_std_error(&errors);
+        state.client_data = this;
+        errors.error_exit = [](j_common_ptr common) {
+            auto* const self = static_cast<JpegWriter*>(common->client_data);
+            common->err->format_message(common, self->message.data());
+            std::longjmp(self->back, 1);
+        };
+        if (setjmp(back) != 0) return false;
+        jpeg_create_compress(&state);
+        state.client_data = this;
+        jpeg_mem_dest(&state, &content, &size);
+        state.image_height = static_cast<unsigned>(pixels.shape[0]);
+        state.image_width = static_cast<unsigned>(pixels.shape[1]);
+        state.input_components = static_cast<int>(pixels.shape[2]);
+        state.in_color_space = pixels.shape[2] == 1 ? JCS_GRAYSCALE : JCS_RGB;
+        jpeg_set_defaults(&state);
+        jpeg_set_quality(&state, std::clamp(writing.quality, 0, 100), TRUE);
+        if (writing.isProgressive) jpeg_simple_progression(&state);
+        if (!writing.halvesColours) state.comp_info[0].h_samp_factor = state.comp_info[0].v_samp_factor = 1;
+        state.optimize_coding = writing.optimizesSize ? TRUE : FALSE;
+        state.density_unit = 1; // dots per inch, as TensorFlow writes them
+        state.X_density = state.Y_density = 300;
+        jpeg_start_compress(&state, TRUE);
+        const auto stride = static_cast<size_t>(pixels.shape[1] * pixels.shape[2]);
+        while (state.next_scanline < state.image_height) {
+            auto* row =
+                reinterpret_cast<unsigned char*>(const_cast<std::byte*>(pixels.bytes.data())) + state.next_scanline * stride; // read only
+            jpeg_write_scanlines(&state, &row, 1);
+        }
+        jpeg_finish_compress(&state);
+        return true;
+    }
+};
+
+Status checkPixels(const Array& pixels, bool mayHaveAlpha)
+{
+    const bool fits = pixels.dtype == DType::u8 && pixels.shape.rank() == 3 && pixels.shape.elementCount() > 0 &&
+                      (pixels.shape[2] == 1 || pixels.shape[2] == 3 || (mayHaveAlpha && pixels.shape[2] == 4));
+    if (fits && pixels.shape[0] < 65500 && pixels.shape[1] < 65500) return {};
+    return Error(ErrorCode::execution, "a picture")
+        .found(std::string(dtypeName(pixels.dtype)) + toString(pixels.shape))
+        .expected("u8[height,width,channels] with 1 or 3 channels");
+}
+
 } // namespace
+
+Result<std::vector<std::byte>> writePng(const Array& pixels)
+{
+    LS_CHECK_OK(checkPixels(pixels, true));
+    PngReader writer;
+    png_image& image = writer.image;
+    image.version = PNG_IMAGE_VERSION;
+    image.height = static_cast<unsigned>(pixels.shape[0]);
+    image.width = static_cast<unsigned>(pixels.shape[1]);
+    image.format = pixels.shape[2] == 1 ? PNG_FORMAT_GRAY : pixels.shape[2] == 4 ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
+    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+    std::vector<std::byte> file(size);
+    if (png_image_write_to_memory(&image, file.data(), &size, 0, pixels.bytes.data(), 0, nullptr) == 0)
+        return Error(ErrorCode::execution, "PNG: " + std::string(image.message));
+    file.resize(size);
+    return file;
+}
+
+Result<std::vector<std::byte>> writeJpeg(const Array& pixels, const JpegWriting& writing)
+{
+    LS_CHECK_OK(checkPixels(pixels, false));
+    const auto writer = std::make_unique<JpegWriter>();
+    if (!writer->write(pixels, writing)) return Error(ErrorCode::execution, "JPEG: " + std::string(writer->message.data()));
+    const auto* const content = reinterpret_cast<const std::byte*>(writer->content);
+    return std::vector<std::byte>(content, content + writer->size);
+}
 
 bool isPicture(std::span<const std::byte> content) { return isPng(content) || beginsWith(content, "\xff\xd8\xff"); }
 
-Result<Array> readPicture(std::span<const std::byte> content, int channels)
+Result<Array> readPicture(std::span<const std::byte> content, const PictureReading& reading)
 {
-    return isPng(content) ? readPng(content, channels) : readJpeg(content, channels);
+    return isPng(content) ? readPng(content, reading) : readJpeg(content, reading);
 }
 
 Array resizedPicture(const Array& pixels, int64_t height, int64_t width)

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 namespace loopscope {
 
@@ -56,15 +57,24 @@ public:
 
     /// Calls row(o, offsets) for every row, in order: `o` is the flat index of its first result element, `offsets` of type
     /// `const int64_t (&)[N]` the flat index of operand k's element there.
-    template <typename Row> void forEachRow(Row&& row) const
+    template <typename Row> void forEachRow(Row&& row) const { forRows(0, std::numeric_limits<int64_t>::max(), row); }
+    /// The same for the rows `begin` to `end − 1`, as many as there are.
+    template <typename Row> void forRows(int64_t begin, int64_t end, Row&& row) const
     {
-        if (m_empty) return;
+        if (m_empty || begin >= end) return;
         int64_t index[kMaxRank] = {};
         int64_t offsets[N] = {};
+        int64_t rest = begin;
+        for (int d = 1; d < m_rank; ++d) {
+            index[d] = rest % m_dims[d];
+            rest /= m_dims[d];
+            for (int k = 0; k < N; ++k) offsets[k] += m_strides[k][d] * index[d];
+        }
+        if (rest > 0) return;
         const int64_t length = rowLength();
         LoopPace pace;
-        for (int64_t o = 0;; o += length) {
-            row(o, offsets);
+        for (int64_t r = begin; r < end; ++r) {
+            row(r * length, offsets);
             pace.did(length);
             int d = 1;
             for (; d < m_rank; ++d) {

@@ -1,6 +1,7 @@
 // Shared parts of convolutions and matrix products: output rescaling, integer weight rows and on-the-fly quantization.
 #include "engine/kernels/cpu/nn_common.h"
 
+#include "engine/base/vectorised.h"
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
@@ -109,12 +110,63 @@ void widen(const Tensor& from, int64_t first, int64_t count, int32_t zero, int16
 
 namespace {
 
-/// Rounds and clamps; NaN becomes `low`, as the reference's conversion to int32 has it on x86.
-int16_t roundedTo(float value, float low, float high)
+/// to[i] = value rounded, halves away from zero, between `low` and `high`; NaN becomes `low`, as the reference's conversion to int32 has it
+/// on x86. `added` is added before numbers are kept between −128 and 127 ("wrapped").
+template <bool isWrapped>
+LS_VECTORISED void roundAll(const float* values, int64_t count, float factor, int32_t low, int32_t high, int32_t added, int16_t* to)
 {
-    const float r = std::round(value);
-    if (!(r > low)) return static_cast<int16_t>(low);
-    return static_cast<int16_t>(r < high ? r : high);
+    const auto least = static_cast<float>(low - 1), most = static_cast<float>(high + 1);
+    for (int64_t i = 0; i < count; ++i) {
+        const float scaled = values[i] * factor;
+        const float above = scaled > least ? scaled : least, value = above < most ? above : most;
+        const auto whole = static_cast<int32_t>(value);
+        const float rest = value - static_cast<float>(whole);
+        const int32_t rounded = whole + (rest >= 0.5F ? 1 : 0) - (rest <= -0.5F ? 1 : 0);
+        int32_t number = std::min(std::max(rounded, low), high) + added;
+        if constexpr (isWrapped) number = std::min(std::max(number, -128), 127);
+        to[i] = static_cast<int16_t>(number);
+    }
+}
+
+struct Ends {
+    float low, high;
+};
+
+/// The smallest and the largest number, sixteen under way; false, if there is a NaN.
+LS_VECTORISED bool findEnds(const float* values, int64_t count, Ends& ends)
+{
+    constexpr int64_t kLanes = 16;
+    float low[kLanes], high[kLanes];
+    int32_t nans[kLanes] = {};
+    for (int64_t l = 0; l < kLanes; ++l) low[l] = high[l] = values[0];
+    const int64_t whole = count / kLanes * kLanes;
+    for (int64_t i = 0; i < whole; i += kLanes)
+        for (int64_t l = 0; l < kLanes; ++l) {
+            const float x = values[i + l];
+            low[l] = x < low[l] ? x : low[l];
+            high[l] = x > high[l] ? x : high[l];
+            nans[l] |= x != x ? 1 : 0;
+        }
+    ends = {low[0], high[0]};
+    int32_t nan = nans[0];
+    for (int64_t l = 1; l < kLanes; ++l) {
+        ends = {std::min(ends.low, low[l]), std::max(ends.high, high[l])};
+        nan |= nans[l];
+    }
+    for (int64_t i = whole; i < count; ++i) {
+        ends = {std::min(ends.low, values[i]), std::max(ends.high, values[i])};
+        nan |= values[i] != values[i] ? 1 : 0;
+    }
+    return nan == 0;
+}
+
+/// With NaNs among them it is the order of the standard's comparisons that decides, in the reference, too.
+Ends endsOf(std::span<const float> values)
+{
+    Ends ends = {};
+    if (findEnds(values.data(), static_cast<int64_t>(values.size()), ends)) return ends;
+    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+    return {*lowest, *highest};
 }
 
 } // namespace
@@ -122,22 +174,22 @@ int16_t roundedTo(float value, float low, float high)
 HybridInput quantizeSymmetric(std::span<const float> values, int16_t* quantized)
 {
     if (values.empty()) return {};
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    const float range = std::max(std::abs(*low), std::abs(*high));
+    const auto [low, high] = endsOf(values);
+    const float range = std::max(std::abs(low), std::abs(high));
     if (range == 0.0F) {
         std::fill_n(quantized, values.size(), int16_t{0});
         return {};
     }
     const float inverse = 127 / range;
-    for (size_t i = 0; i < values.size(); ++i) quantized[i] = roundedTo(values[i] * inverse, -127, 127);
+    roundAll<false>(values.data(), static_cast<int64_t>(values.size()), inverse, -127, 127, 0, quantized);
     return {range / 127, 0};
 }
 
 HybridInput quantizeDynamic(std::span<const float> values, int16_t* quantized)
 {
     if (values.empty()) return {};
-    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
-    const float low = std::min(0.0F, *lowest), high = std::max(0.0F, *highest);
+    const auto [lowest, highest] = endsOf(values);
+    const float low = std::min(0.0F, lowest), high = std::max(0.0F, highest);
     constexpr float kMin = -128, kMax = 127;
     const float scale = low == high ? 1.0F : (kMax - kMin) / (high - low);
     const float scaledLow = low * scale, scaledHigh = high * scale;
@@ -158,9 +210,9 @@ HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized
     if (values.empty()) return {};
     constexpr double kMin = -128;
     constexpr double kMax = 127;
-    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
-    const float low = std::min(0.0F, *lowest);
-    const float high = std::max(0.0F, *highest);
+    const auto [lowest, highest] = endsOf(values);
+    const float low = std::min(0.0F, lowest);
+    const float high = std::max(0.0F, highest);
     if (low == high) {
         std::fill_n(quantized, values.size(), int16_t{0});
         return {};
@@ -177,9 +229,8 @@ HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized
     result.scale = static_cast<float>(scale);
     const float inverse = 1.0F / result.scale;
     // Rounded before the zero point is added: halves go away from the value zero, not from the number zero.
-    constexpr float kFarOutside = 512;
-    for (size_t i = 0; i < values.size(); ++i)
-        quantized[i] = static_cast<int16_t>(std::clamp(result.zero + roundedTo(values[i] * inverse, -kFarOutside, kFarOutside), -128, 127));
+    constexpr int32_t kFarOutside = 512;
+    roundAll<true>(values.data(), static_cast<int64_t>(values.size()), inverse, -kFarOutside, kFarOutside, result.zero, quantized);
     return result;
 }
 

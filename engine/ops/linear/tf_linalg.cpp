@@ -33,3 +33,8 @@ LS_DEFINE_OP(tf, MatrixTriangularSolve)
                  inferAtRunTime, kBound);
 }
 LS_DEFINE_OP(tf, Cross) { return tfDef({2, 2}, "a [..,3], b [..,3]", "Cross products.", inferTfSame, withinRelative(1e-6)); }
+LS_DEFINE_OP(tf, Lu)
+{
+    return tfDef({1, 1, 2, 2}, "input", "Lower and upper triangular factors in one matrix, and the order of the rows.", inferAtRunTime,
+                 kBound);
+}

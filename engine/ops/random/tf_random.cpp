@@ -54,3 +54,31 @@ LS_DEFINE_OP(tf, StatelessRandomGetKeyCounterAlg)
     return tfDef({1, 1, 3, 3}, "seed [2]", "Key and counter that a seed stands for, and the algorithm.");
 }
 LS_DEFINE_OP(tf, StatelessRandomGetAlg) { return tfDef({0, 0}, "", "The algorithm of random numbers: Philox, 1."); }
+LS_DEFINE_OP(tf, StatelessRandomUniformFullInt) { return tfDef({2, 2}, "shape, seed", "Integers of all values that the seed determines."); }
+LS_DEFINE_OP(tf, StatelessRandomUniformFullIntV2)
+{
+    return tfDef({4, 4}, "shape, key, counter, alg", "Integers of all values that the key determines.");
+}
+LS_DEFINE_OP(tf, StatefulUniform) { return tfStatefulDef({3, 3}, "resource, algorithm, shape", "Numbers from 0 to 1 of a generator."); }
+LS_DEFINE_OP(tf, StatefulStandardNormalV2) { return tfStatefulDef({3, 3}, "resource, algorithm, shape", "Normal numbers of a generator."); }
+LS_DEFINE_OP(tf, StatefulTruncatedNormal)
+{
+    return tfStatefulDef({3, 3}, "resource, algorithm, shape", "Normal numbers of a generator that are closer than 2 to 0.");
+}
+LS_DEFINE_OP(tf, StatefulUniformInt)
+{
+    return tfStatefulDef({5, 5}, "resource, algorithm, shape, minval, maxval",
+                         "Integers of a generator from minval to maxval, maxval excluded.");
+}
+LS_DEFINE_OP(tf, StatefulUniformFullInt)
+{
+    return tfStatefulDef({3, 3}, "resource, algorithm, shape", "Integers of all values of a generator.");
+}
+LS_DEFINE_OP(tf, RngReadAndSkip)
+{
+    return tfStatefulDef({3, 3}, "resource, alg, delta", "The state of a generator, which then passes over so many numbers.");
+}
+LS_DEFINE_OP(tf, RngSkip)
+{
+    return tfStatefulDef({3, 3, 0, 0}, "resource, algorithm, delta", "Lets a generator pass over so many numbers.");
+}

@@ -2,6 +2,7 @@
 #include "engine/ops/catalog.h"
 #include "engine/ops/recurrent_checks.h"
 #include "engine/ops/signal/audio_options.h"
+#include "engine/ops/tf_rules.h"
 
 #include <string>
 
@@ -43,8 +44,8 @@ Status inferMfcc(InferContext& context)
         return InferContext::violated(1, "dct_coefficient_count is " + std::to_string(o.coefficients) +
                                              ", expected 1 to filterbank_channel_count, " + std::to_string(o.channels));
     if (o.lower < 0 || o.upper <= o.lower)
-        return InferContext::violated(1,
-                                      "frequency limits " + std::to_string(o.lower) + " and " + std::to_string(o.upper) + " are no range");
+        return InferContext::violated(1, "frequency limits " + std::to_string(static_cast<int64_t>(o.lower)) + " and " +
+                                             std::to_string(static_cast<int64_t>(o.upper)) + " are no range");
     const Shape& input = context.input(0).shape;
     if (input.hasRank() && input.rank() != 3)
         return InferContext::violated(2, "spectrogram has rank " + std::to_string(input.rank()) + ", expected 3");
@@ -86,3 +87,14 @@ LS_DEFINE_OP(custom, Mfcc)
     def.infer = inferMfcc;
     return def;
 }
+LS_DEFINE_OP(tf, AudioSpectrogram)
+{
+    return tfDef({1, 1}, "input", "The strength of frequencies in windows that move along the samples.", inferAtRunTime,
+                 withinRelative(1e-5));
+}
+LS_DEFINE_OP(tf, Mfcc)
+{
+    return tfDef({2, 2}, "spectrogram, sample_rate", "Mel-frequency cepstral coefficients of spectrograms.", inferAtRunTime,
+                 withinRelative(1e-5));
+}
+LS_DEFINE_OP(tf, DecodeWav) { return tfDef({1, 1, 2, 2}, "contents", "The samples of a WAV file, and how many there are in a second."); }

@@ -45,14 +45,15 @@ struct SpectrogramOptions {
 };
 
 struct MfccOptions {
-    int64_t lower = 0, upper = 0; ///< frequencies
-    int64_t channels = 0;         ///< of the filter bank
+    double lower = 0, upper = 0; ///< frequencies
+    int64_t channels = 0;        ///< of the filter bank
     int64_t coefficients = 0;
 
     static MfccOptions from(const AttributeList& attributes)
     {
-        return {audioOption(attributes, "lower_frequency_limit"), audioOption(attributes, "upper_frequency_limit"),
-                audioOption(attributes, "filterbank_channel_count"), audioOption(attributes, "dct_coefficient_count")};
+        return {static_cast<double>(audioOption(attributes, "lower_frequency_limit")),
+                static_cast<double>(audioOption(attributes, "upper_frequency_limit")), audioOption(attributes, "filterbank_channel_count"),
+                audioOption(attributes, "dct_coefficient_count")};
     }
 };
 

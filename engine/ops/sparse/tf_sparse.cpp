@@ -15,10 +15,6 @@ LS_DEFINE_OP(tf, SparseTensorDenseMatMul)
 {
     return tfDef({4, 4}, "a_indices, a_values, a_shape, b", "A sparse matrix times a dense one.", inferAtRunTime, kBound);
 }
-LS_DEFINE_OP(tf, SparseReduceSum)
-{
-    return tfDef({4, 4}, "input_indices, input_values, input_shape, reduction_axes", "Sums over axes, dense.", inferAtRunTime, kBound);
-}
 LS_DEFINE_OP(tf, SparseReorder)
 {
     return tfDef({3, 3, 2, 2}, "input_indices, input_values, input_shape", "The entries in the order of a dense tensor.");
@@ -35,4 +31,34 @@ LS_DEFINE_OP(tf, SparseSegmentMean)
 LS_DEFINE_OP(tf, SparseSegmentSqrtN)
 {
     return tfDef({3, 3}, "data, indices, segment_ids", "Sums of rows by segment over the root of their number.", inferAtRunTime, kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentSumWithNumSegments)
+{
+    return tfDef({4, 4}, "data, indices, segment_ids, num_segments", "Sums of rows by segment, of so many segments.", inferAtRunTime,
+                 kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentMeanWithNumSegments)
+{
+    return tfDef({4, 4}, "data, indices, segment_ids, num_segments", "Means of rows by segment, of so many segments.", inferAtRunTime,
+                 kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentSqrtNWithNumSegments)
+{
+    return tfDef({4, 4}, "data, indices, segment_ids, num_segments",
+                 "Sums of rows by segment over the root of their number, of so many segments.", inferAtRunTime, kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentSumGrad)
+{
+    return tfDef({4, 4}, "grad, indices, segment_ids, output_dim0", "The gradient of rows that were summed by segment.", inferAtRunTime,
+                 kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentMeanGrad)
+{
+    return tfDef({4, 4}, "grad, indices, segment_ids, output_dim0", "The gradient of rows whose means were taken by segment.",
+                 inferAtRunTime, kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentSqrtNGrad)
+{
+    return tfDef({4, 4}, "grad, indices, segment_ids, output_dim0",
+                 "The gradient of rows that were summed by segment and divided by a root.", inferAtRunTime, kBound);
 }

@@ -39,12 +39,6 @@ LS_DEFINE_OP(tf, VariableShape) { return stateful({}, "input", "The shape of the
 LS_DEFINE_OP(tf, DestroyResourceOp) { return stateful({1, 1, 0, 0}, "resource", "Forgets the variable's value."); }
 LS_DEFINE_OP(tf, ResourceGather) { return stateful({2, 2}, "resource, indices", "Rows of the variable."); }
 LS_DEFINE_OP(tf, ResourceGatherNd) { return stateful({2, 2}, "resource, indices", "Slices of the variable at index vectors."); }
-LS_DEFINE_OP(tf, ResourceScatterUpdate) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Replaces rows of the variable."); }
-LS_DEFINE_OP(tf, ResourceScatterAdd) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Adds to rows of the variable."); }
-LS_DEFINE_OP(tf, ResourceScatterSub)
-{
-    return stateful({3, 3, 0, 0}, "resource, indices, updates", "Subtracts from rows of the variable.");
-}
 LS_DEFINE_OP(tf, VariableV2) { return handle("A reference to a variable of TensorFlow 1."); }
 LS_DEFINE_OP(tf, Variable) { return handle("A reference to a variable of TensorFlow 1."); }
 LS_DEFINE_OP(tf, IsVariableInitialized) { return reference(1, "ref", "Whether the variable was assigned."); }
@@ -52,9 +46,6 @@ LS_DEFINE_OP(tf, RefIdentity) { return reference(1, "input", "The same reference
 LS_DEFINE_OP(tf, Assign) { return reference(2, "ref, value", "Gives the variable a value; the same reference."); }
 LS_DEFINE_OP(tf, AssignAdd) { return reference(2, "ref, value", "Adds to the variable; the same reference."); }
 LS_DEFINE_OP(tf, AssignSub) { return reference(2, "ref, value", "Subtracts from the variable; the same reference."); }
-LS_DEFINE_OP(tf, ScatterUpdate) { return reference(3, "ref, indices, updates", "Replaces rows of the variable; the same reference."); }
-LS_DEFINE_OP(tf, ScatterAdd) { return reference(3, "ref, indices, updates", "Adds to rows of the variable; the same reference."); }
-LS_DEFINE_OP(tf, ScatterSub) { return reference(3, "ref, indices, updates", "Subtracts from rows of the variable; the same reference."); }
 LS_DEFINE_OP(tf, CountUpTo) { return reference(1, "ref", "The variable's value, which then grows by 1, up to limit."); }
 LS_DEFINE_OP(tf, RefSelect)
 {

@@ -3,12 +3,11 @@
 #include "converters/savedmodel/snappy.h"
 #include "engine/base/memory_budget.h"
 #include "engine/tensor/strings.h"
+#include "tests/scratch.h"
 #include "tests/unit/graphdef/bundle_writer.h"
 #include "tests/unit/graphdef/small_graph.h"
 
 #include <gmock/gmock.h>
-
-#include <unistd.h>
 
 namespace loopscope {
 namespace {
@@ -18,12 +17,7 @@ using ::testing::HasSubstr;
 
 class CheckpointTest : public ::testing::Test {
 protected:
-    CheckpointTest() : m_folder(std::filesystem::temp_directory_path() / ("loopscope_checkpoint_" + std::to_string(::getpid())))
-    {
-        std::filesystem::create_directories(m_folder);
-    }
-    ~CheckpointTest() override { std::filesystem::remove_all(m_folder); }
-    std::string prefix() const { return (m_folder / "variables").string(); }
+    std::string prefix() const { return m_folder.path("variables"); }
 
     std::string problemOf(const std::string& key)
     {
@@ -33,7 +27,7 @@ protected:
         return value.ok() ? "reads" : value.error().message();
     }
 
-    std::filesystem::path m_folder;
+    ScratchFolder m_folder;
 };
 
 TEST(Crc32c, has_the_published_values)

@@ -6,10 +6,9 @@
 #include "tests/unit/graphdef/small_graph.h"
 
 #include "object_graph.pb.h"
+#include "tests/scratch.h"
 
 #include <gmock/gmock.h>
-
-#include <unistd.h>
 
 namespace loopscope {
 namespace {
@@ -59,12 +58,7 @@ const std::string kBoundVariables = R"(
 
 class SavedModelTest : public ::testing::Test {
 protected:
-    SavedModelTest() : m_folder(std::filesystem::temp_directory_path() / ("loopscope_saved_" + std::to_string(::getpid())))
-    {
-        std::filesystem::remove_all(m_folder);
-    }
-    ~SavedModelTest() override { std::filesystem::remove_all(m_folder); }
-    std::string folder() const { return m_folder.string(); }
+    const std::string& folder() const { return m_folder.path(); }
 
     void write(const std::string& graph, const std::string& more = "")
     {
@@ -86,7 +80,7 @@ protected:
         return model.ok() ? printModel(model->model) : model.error().message();
     }
 
-    std::filesystem::path m_folder;
+    ScratchFolder m_folder;
 };
 
 TEST_F(SavedModelTest, gives_v1_variables_their_values)

@@ -1,4 +1,6 @@
 // CPU kernels of resize_bilinear and resize_nearest_neighbor.
+#include "engine/kernels/cpu/image/resize.h"
+
 #include "engine/base/interruption.h"
 #include "engine/kernels/registry.h"
 
@@ -10,37 +12,6 @@
 using namespace loopscope;
 
 namespace {
-
-struct ResizeParams {
-    bool alignCorners = false;
-    bool halfPixelCenters = false;
-};
-
-/// Two neighbouring source pixels of a target index along one axis, and where between them it lies.
-template <typename Position> struct Between {
-    int64_t low, high;
-    Position position; ///< in source pixels; for integers in 1/1024 of one
-};
-
-/// LiteRT internal/reference/resize_bilinear.h, ComputeInterpolationValues and the scales before it.
-Between<float> between(const ResizeParams& params, int64_t index, int64_t input, int64_t output)
-{
-    float scale = static_cast<float>(input) / static_cast<float>(output);
-    if (params.alignCorners && output > 1) scale = static_cast<float>(input - 1) / static_cast<float>(output - 1);
-    const auto i = static_cast<float>(index);
-    const float position = params.halfPixelCenters ? (i + 0.5F) * scale - 0.5F : i * scale;
-    return {std::max<int64_t>(static_cast<int64_t>(std::floor(position)), 0),
-            std::min(static_cast<int64_t>(std::ceil(position)), input - 1), position};
-}
-
-/// The same in 22.10 fixed point (ComputeInterpolationValuesInteger).
-Between<int64_t> betweenFixed(const ResizeParams& params, int64_t index, int64_t input, int64_t output)
-{
-    int64_t scale = (1024 * input + output / 2) / output;
-    if (params.alignCorners && output > 1) scale = (1024 * (input - 1) + (output - 1) / 2) / (output - 1);
-    const int64_t position = params.halfPixelCenters ? index * scale + scale / 2 - 512 : index * scale;
-    return {std::max<int64_t>(position / 1024, 0), std::min((position + 1023) / 1024, input - 1), position};
-}
 
 /// Calls `mix(four source pixels, vertical and horizontal place, result pixel, channels)` for every pixel of the result.
 template <typename T, typename Position, typename Place, typename Mix> void forEachPixel(const KernelArgs& args, Place place, Mix mix)
@@ -104,16 +75,6 @@ template <typename T> Status runBilinearFixed(const KernelArgs& args)
     return {};
 }
 
-/// LiteRT internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor.
-int64_t nearest(const ResizeParams& params, int64_t index, int64_t input, int64_t output)
-{
-    const float scale = params.alignCorners && output > 1 ? static_cast<float>(input - 1) / static_cast<float>(output - 1)
-                                                          : static_cast<float>(input) / static_cast<float>(output);
-    const float position = (static_cast<float>(index) + (params.halfPixelCenters ? 0.5F : 0.0F)) * scale;
-    const auto rounded = static_cast<int64_t>(params.alignCorners ? std::round(position) : std::floor(position));
-    return std::clamp<int64_t>(rounded, 0, input - 1);
-}
-
 /// Any element size: pixels are copied.
 Status runNearest(const KernelArgs& args)
 {
@@ -124,11 +85,11 @@ Status runNearest(const KernelArgs& args)
     const auto at = [](int64_t index, size_t size) { return static_cast<size_t>(index) * size; };
     std::byte* out = args.out(0).data;
     auto* columns = reinterpret_cast<int64_t*>(args.runtime->scratch(static_cast<size_t>(output[2]) * sizeof(int64_t)));
-    for (int64_t x = 0; x < output[2]; ++x) columns[x] = nearest(params, x, input[2], output[2]);
+    for (int64_t x = 0; x < output[2]; ++x) columns[x] = nearestPixel(params, x, input[2], output[2]);
     for (int64_t b = 0; b < output[0]; ++b)
         for (int64_t y = 0; y < output[1]; ++y) {
             interruptionPoint();
-            const std::byte* row = args.in(0).data + at((b * input[1] + nearest(params, y, input[1], output[1])) * input[2], pixel);
+            const std::byte* row = args.in(0).data + at((b * input[1] + nearestPixel(params, y, input[1], output[1])) * input[2], pixel);
             for (int64_t x = 0; x < output[2]; ++x, out += pixel) std::memcpy(out, row + at(columns[x], pixel), pixel);
         }
     return {};
@@ -136,10 +97,7 @@ Status runNearest(const KernelArgs& args)
 
 PreparedKernel prepared(const KernelSetup& setup, KernelFunction run)
 {
-    auto params = std::make_shared<ResizeParams>();
-    params->alignCorners = attributeBool(setup.attributes(), "align_corners", false);
-    params->halfPixelCenters = attributeBool(setup.attributes(), "half_pixel_centers", false);
-    return {run, std::move(params)};
+    return {run, std::make_shared<const ResizeParams>(resizeParams(setup.attributes()))};
 }
 
 Result<PreparedKernel> prepareBilinear(const KernelSetup& setup)

@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's operators on pictures: core/kernels/image (adjust_*, resize_*, crop_and_resize_op.cc, non_max_suppression_op.cc).
 #include "engine/base/interruption.h"
+#include "engine/kernels/cpu/image/resized_axis.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <algorithm>
@@ -132,20 +133,6 @@ Status runAdjustContrast(const KernelArgs& args)
     });
 }
 
-/// Where the pixels of a result lie in a picture of another size, along one axis.
-struct ResizedAxis {
-    int64_t input = 0, output = 0;
-    float scale = 1;
-    bool corners = false, centres = false;
-
-    float position(int64_t i) const { return centres ? (static_cast<float>(i) + 0.5F) * scale - 0.5F : static_cast<float>(i) * scale; }
-    int64_t nearest(int64_t i) const
-    {
-        const float at = centres ? (static_cast<float>(i) + 0.5F) * scale : static_cast<float>(i) * scale;
-        return std::clamp<int64_t>(static_cast<int64_t>(corners ? std::round(at) : std::floor(at)), 0, input - 1);
-    }
-};
-
 struct Resize {
     std::array<ResizedAxis, 2> axes;
     Shape shape;
@@ -167,24 +154,10 @@ Result<Resize> resizeOf(const KernelArgs& args)
     resize.shape = Shape({in[0], size[0], size[1], in[3]});
     for (int a = 0; a < 2; ++a) {
         const int64_t from = in[a + 1], to = size[static_cast<size_t>(a)];
-        const float scale = corners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
-                                              : static_cast<float>(from) / static_cast<float>(to);
-        resize.axes[static_cast<size_t>(a)] = {from, to, scale, corners, centres};
+        resize.axes[static_cast<size_t>(a)] = ResizedAxis::of(from, to, corners, centres);
     }
     return resize;
 }
-
-/// The two neighbours of a position among `size` pixels, and how far it is from the first.
-struct Neighbours {
-    int64_t low, high;
-    float distance;
-    static Neighbours of(float position, int64_t size)
-    {
-        const float floor = std::floor(position); // of more than 2^24 pixels the last one's position may be rounded to `size`
-        return {std::clamp<int64_t>(static_cast<int64_t>(floor), 0, size - 1),
-                std::clamp<int64_t>(static_cast<int64_t>(std::ceil(position)), 0, size - 1), position - floor};
-    }
-};
 
 /// Between four pixels of a picture of `width`, for channel c.
 template <typename T> float between(const T* picture, int64_t width, int64_t channels, int64_t c, const Neighbours& y, const Neighbours& x)

@@ -1,8 +1,9 @@
 // Kernels of TensorFlow's linear algebra: core/kernels/linalg (matrix_inverse_op.cc, determinant_op.cc, cholesky_op.cc, matrix_solve_op.cc,
-// matrix_triangular_solve_op_impl.h), core/kernels/cross_op.cc.
+// matrix_triangular_solve_op_impl.h, lu_op.cc), core/kernels/cross_op.cc.
 #include "engine/base/interruption.h"
 #include "engine/kernels/cpu/tf_support.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -202,6 +203,28 @@ Status runSolve(const KernelArgs& args)
     });
 }
 
+/// Both triangles in one matrix, and the row of the input that each of its rows was.
+Status runLu(const KernelArgs& args)
+{
+    LS_TRY(const int64_t n, squareSize(args.in(0)));
+    Shape rows = withoutLast(args.in(0).shape, 2);
+    rows.append(n);
+    LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
+    LS_CHECK_OK(tfAllocate(args, 1, rows));
+    return forDType<TfSolvable>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t at = 0, end = args.in(0).elementCount(); at < end; at += n * n) {
+            const Decomposition<T> lu(Matrix<T>(args.in(0).as<T>() + at, n, n), n);
+            if (lu.isSingular) return invalidArgument("Input is not invertible.");
+            std::copy(lu.lu.elements().begin(), lu.lu.elements().end(), args.out(0).as<T>() + at);
+            for (int64_t r = 0; r < n; ++r) {
+                if (args.out(1).dtype == DType::i64) args.out(1).as<int64_t>()[at / n + r] = lu.rows[static_cast<size_t>(r)];
+                else args.out(1).as<int32_t>()[at / n + r] = static_cast<int32_t>(lu.rows[static_cast<size_t>(r)]);
+            }
+        }
+        return {};
+    });
+}
+
 Status runTriangularSolve(const KernelArgs& args)
 {
     LS_TRY(const int64_t n, squareSize(args.in(0)));
@@ -275,5 +298,6 @@ LS_TF_KERNEL(MatrixDeterminant, runDeterminant<false>, kSolvable)
 LS_TF_KERNEL(LogMatrixDeterminant, runDeterminant<true>, kSolvable)
 LS_TF_KERNEL(Cholesky, runCholesky, kSolvable)
 LS_TF_KERNEL(MatrixSolve, runSolve, kSolvable)
+LS_TF_KERNEL(Lu, runLu, "f32 f64 c64 c128 i32 i64")
 LS_TF_KERNEL(MatrixTriangularSolve, runTriangularSolve, kSolvable)
 LS_TF_KERNEL(Cross, runCross, "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64")

@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's operators that choose elements by index, and that put them where an index says.
+#include "engine/kernels/cpu/movement/scatter.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/ops/movement.h"
 
@@ -68,41 +69,6 @@ Status runGatherV2(const KernelArgs& args)
     return gather(args, axis, attributeInt(attributesOf(args), "batch_dims", 0));
 }
 
-/// Index vectors: their last dimension says how many leading dimensions of `shape` each entry names.
-struct IndexVectors {
-    int64_t count = 0;           ///< of vectors
-    int64_t slice = 1;           ///< elements behind one of them
-    std::vector<int64_t> starts; ///< first element of each slice
-};
-
-Result<IndexVectors> indexVectors(const Tensor& indices, const Shape& shape)
-{
-    if (indices.shape.rank() < 1) return invalidArgument("indices must be at least a vector");
-    const int64_t depth = indices.shape.back();
-    if (depth > shape.rank())
-        return invalidArgument("index innermost dimension length must be <= params rank; saw: " + std::to_string(depth) + " vs. " +
-                               std::to_string(shape.rank()));
-    IndexVectors vectors;
-    vectors.count = indices.shape.countOf(0, indices.shape.rank() - 1);
-    vectors.slice = shape.countOf(static_cast<int>(depth), shape.rank());
-    const std::vector<int64_t> values = tfIntegers(indices);
-    for (int64_t v = 0; v < vectors.count; ++v) {
-        int64_t start = 0;
-        for (int64_t d = 0; d < depth; ++d) {
-            const int64_t index = values[static_cast<size_t>(v * depth + d)];
-            if (index < 0 || index >= shape[static_cast<int>(d)]) {
-                std::string text;
-                for (int64_t e = 0; e < depth; ++e) text += (e ? ", " : "") + std::to_string(values[static_cast<size_t>(v * depth + e)]);
-                return invalidArgument("indices[" + std::to_string(v) + "] = [" + text + "] does not index into param shape " +
-                                       toString(shape));
-            }
-            start += index * strideOf(shape, static_cast<int>(d));
-        }
-        vectors.starts.push_back(start);
-    }
-    return vectors;
-}
-
 Status runGatherNd(const KernelArgs& args)
 {
     const Shape& params = args.in(0).shape;
@@ -119,8 +85,6 @@ Status runGatherNd(const KernelArgs& args)
     return out.finish();
 }
 
-enum class Scatter { update, add, subtract, maximum, minimum };
-
 /// Writes operand `updates` to result 0 at index vectors; what is there already stays where none points.
 Status scatterInto(const KernelArgs& args, const Tensor& indices, const Tensor& updates, const Shape& shape, Scatter how)
 {
@@ -129,38 +93,7 @@ Status scatterInto(const KernelArgs& args, const Tensor& indices, const Tensor& 
         return invalidArgument("Dimensions [0," + std::to_string(indices.shape.rank() - 1) +
                                ") of indices[shape=" + toString(indices.shape) + "] must match dimensions [0," +
                                std::to_string(indices.shape.rank() - 1) + ") of updates[shape=" + toString(updates.shape) + "]");
-    Tensor& out = args.out(0);
-    if (how == Scatter::update) {
-        const auto size = static_cast<size_t>(vectors.slice * elementBytes(out));
-        for (int64_t v = 0; v < vectors.count && size > 0; ++v)
-            std::memcpy(out.data + vectors.starts[static_cast<size_t>(v)] * elementBytes(out), updates.data + static_cast<size_t>(v) * size,
-                        size);
-        return {};
-    }
-    if (out.dtype == DType::boolean) { // adding bools is or
-        for (int64_t v = 0; v < vectors.count; ++v)
-            for (int64_t i = 0; i < vectors.slice; ++i) {
-                bool& element = out.as<bool>()[vectors.starts[static_cast<size_t>(v)] + i];
-                element = element || updates.as<bool>()[v * vectors.slice + i];
-            }
-        return {};
-    }
-    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(out.dtype, [&]<typename T>() -> Status {
-        T* to = out.as<T>();
-        const T* from = updates.as<T>();
-        for (int64_t v = 0; v < vectors.count; ++v)
-            for (int64_t i = 0; i < vectors.slice; ++i) {
-                T& element = to[vectors.starts[static_cast<size_t>(v)] + i];
-                const auto a = Element<T>::load(element);
-                const auto b = Element<T>::load(from[v * vectors.slice + i]);
-                if (how == Scatter::add || how == Scatter::subtract)
-                    element = Element<T>::store(how == Scatter::add ? wrappingAdd(a, b) : wrappingSub(a, b));
-                else if constexpr (!kIsComplex<T>) {
-                    if (how == Scatter::maximum ? a < b : b < a) element = from[v * vectors.slice + i];
-                }
-            }
-        return {};
-    });
+    return scatterSlices(how, args.out(0).dtype, vectors, updates.data, false, args.out(0).data);
 }
 
 Status runScatterNd(const KernelArgs& args)

@@ -19,8 +19,7 @@ struct Conv2dParams : ConvolutionSetup {
 };
 
 /// Concrete sizes of a call.
-struct Sizes {
-    PlacedAxis y, x;
+struct Sizes : PlacedWindow {
     int64_t batches, inputChannels, channels, groupDepth, groups, groupChannels;
     int64_t depth() const { return y.filter * x.filter * groupDepth; }
     int64_t plane() const { return y.input * x.input * inputChannels; }
@@ -29,12 +28,7 @@ struct Sizes {
 Sizes sizesOf(const Conv2dParams& params, const Shape& input, const Shape& filter, const Shape& output)
 {
     Sizes s;
-    WindowAxis height = params.window.height;
-    WindowAxis width = params.window.width;
-    height.filter = filter[1];
-    width.filter = filter[2];
-    s.y = Window2d::place(height, input[1], output[1]);
-    s.x = Window2d::place(width, input[2], output[2]);
+    static_cast<PlacedWindow&>(s) = params.place(input, filter, output);
     s.batches = input[0];
     s.inputChannels = input[3];
     s.channels = filter[0];

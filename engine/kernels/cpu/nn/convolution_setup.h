@@ -11,6 +11,12 @@
 
 namespace loopscope {
 
+/// Both axes of a window, placed on the shapes of a call.
+struct PlacedWindow {
+    PlacedAxis y, x;
+    int64_t taps() const { return y.filter * x.filter; }
+};
+
 /// Parameters that all three have.
 struct ConvolutionSetup {
     Window2d window;
@@ -19,6 +25,15 @@ struct ConvolutionSetup {
     int32_t inputZero = 0;
     int32_t filterZero = 0;
     std::vector<float> scales; ///< hybrid: of the filter, one or one for each channel
+
+    /// Where the windows of a forward convolution lie; shapes are [N,H,W,C], the filter's sides are its dimensions 1 and 2.
+    PlacedWindow place(const Shape& input, const Shape& filter, const Shape& output) const
+    {
+        WindowAxis height = window.height, width = window.width;
+        height.filter = filter[1];
+        width.filter = filter[2];
+        return {Window2d::place(height, input[1], output[1]), Window2d::place(width, input[2], output[2])};
+    }
 };
 
 /// Which operands hold what; the bias may be missing.

@@ -15,8 +15,7 @@ struct DepthwiseParams : ConvolutionSetup {
     std::vector<int16_t> rows; ///< integer weights [tap][channel], constant
 };
 
-struct Sizes {
-    PlacedAxis y, x;
+struct Sizes : PlacedWindow {
     int64_t batches, inputChannels, channels, multiplier;
     int64_t plane() const { return y.input * x.input * inputChannels; }
     int64_t filterElements() const { return y.filter * x.filter * channels; }
@@ -26,14 +25,8 @@ Sizes sizesOf(const DepthwiseParams& params, const KernelArgs& args)
 {
     const Shape& input = args.in(0).shape;
     const Shape& filter = args.in(1).shape;
-    const Shape& output = args.out(0).shape;
     Sizes s;
-    WindowAxis height = params.window.height;
-    WindowAxis width = params.window.width;
-    height.filter = filter[1];
-    width.filter = filter[2];
-    s.y = Window2d::place(height, input[1], output[1]);
-    s.x = Window2d::place(width, input[2], output[2]);
+    static_cast<PlacedWindow&>(s) = params.place(input, filter, args.out(0).shape);
     s.batches = input[0];
     s.inputChannels = input[3];
     s.channels = filter[3];

@@ -1,6 +1,7 @@
 // CPU kernels of average_pool_2d, max_pool_2d (f32, u8, i8, i16) and l2_pool_2d (f32).
+#include "engine/kernels/cpu/nn/pooling.h"
+
 #include "engine/base/interruption.h"
-#include "engine/kernels/cpu/nn/conv_window.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 
@@ -10,13 +11,25 @@
 
 using namespace loopscope;
 
-namespace {
+Result<PoolParams> loopscope::setUpPool(const KernelSetup& setup)
+{
+    PoolParams params;
+    params.window = Window2d::fromAttributes(setup.attributes(), attributeInt(setup.attributes(), "filter_height", 0),
+                                             attributeInt(setup.attributes(), "filter_width", 0));
+    params.window.height.dilation = params.window.width.dilation = 1;
+    const FusedActivation activation = fusedActivation(setup.attributes());
+    params.range = activationRange<float>(activation);
+    if (setup.in(0).dtype != DType::f32) {
+        LS_TRY(params.storedRange, quantizedActivationRange(activation, setup.out(0)));
+    }
+    if (params.storedRange.min > params.storedRange.max)
+        return Error(ErrorCode::unsupported, "the activation leaves no value of the result's type");
+    return params;
+}
 
-struct PoolParams {
-    Window2d window;
-    ActivationRange<float> range;
-    ActivationRange<int32_t> storedRange;
-};
+Error loopscope::emptyPoolWindow() { return Error(ErrorCode::execution, "a window holds no element of the input"); }
+
+namespace {
 
 /// Calls `pool(first input element of window, taps, result)` for every pixel of the result.
 template <typename T, typename PoolPixel> void forEachWindow(const KernelArgs& args, PoolPixel pool)
@@ -54,8 +67,6 @@ void addWindow(const T* corner, int64_t rows, int64_t columns, int64_t rowStride
         }
 }
 
-Error emptyWindow() { return Error(ErrorCode::execution, "a window holds no element of the input"); }
-
 template <bool squares> Status runFloatMean(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<PoolParams>();
@@ -70,7 +81,7 @@ template <bool squares> Status runFloatMean(const KernelArgs& args)
         const auto count = static_cast<float>(rows * columns);
         for (int64_t c = 0; c < channels; ++c) out[c] = clampTo(squares ? std::sqrt(out[c] / count) : out[c] / count, params.range);
     });
-    if (empty) return emptyWindow();
+    if (empty) return emptyPoolWindow();
     return {};
 }
 
@@ -93,7 +104,7 @@ template <typename T> Status runIntegerMean(const KernelArgs& args)
             out[c] = static_cast<T>(std::clamp<int64_t>(mean, params.storedRange.min, params.storedRange.max));
         }
     });
-    if (empty) return emptyWindow();
+    if (empty) return emptyPoolWindow();
     return {};
 }
 
@@ -119,11 +130,7 @@ Result<PreparedKernel> preparePool(const KernelSetup& setup, KernelFunction onF3
                                    KernelFunction onI16)
 {
     auto params = std::make_shared<PoolParams>();
-    params->window = Window2d::fromAttributes(setup.attributes(), attributeInt(setup.attributes(), "filter_height", 0),
-                                              attributeInt(setup.attributes(), "filter_width", 0));
-    params->window.height.dilation = params->window.width.dilation = 1;
-    const FusedActivation activation = fusedActivation(setup.attributes());
-    params->range = activationRange<float>(activation);
+    LS_TRY(*params, setUpPool(setup));
     PreparedKernel kernel;
     switch (setup.in(0).dtype) {
     case DType::f32: kernel.run = onF32; break;
@@ -131,11 +138,6 @@ Result<PreparedKernel> preparePool(const KernelSetup& setup, KernelFunction onF3
     case DType::i8: kernel.run = onI8; break;
     default: kernel.run = onI16; break;
     }
-    if (setup.in(0).dtype != DType::f32) {
-        LS_TRY(params->storedRange, quantizedActivationRange(activation, setup.out(0)));
-    }
-    if (params->storedRange.min > params->storedRange.max)
-        return Error(ErrorCode::unsupported, "the activation leaves no value of the result's type");
     kernel.params = std::move(params);
     return kernel;
 }

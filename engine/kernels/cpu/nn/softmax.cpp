@@ -1,4 +1,6 @@
 // SOFTMAX and LOG_SOFTMAX over the last dimension: f32, and fixed point on quantized operands.
+#include "engine/kernels/cpu/nn/softmax.h"
+
 #include "engine/kernels/cpu/fixed_point.h"
 #include "engine/kernels/cpu/lookup_table.h"
 #include "engine/kernels/registry.h"
@@ -39,15 +41,14 @@ template <typename T> Status runSoftmax(const KernelArgs& args)
     return {};
 }
 
-/// Differences to the row's maximum are rescaled to 5 integer bits. Source: LiteRT kernels/activations.cc (SoftmaxPrepare),
-/// kernels/internal/quantization_util.cc (PreprocessSoftmaxScaling, CalculateInputRadius).
-struct FixedSoftmaxParams {
-    QuantizedMultiplier input;
-    int32_t diffMin = 0;         ///< smaller differences count as nothing
-    QuantizedMultiplier reverse; ///< LOG_SOFTMAX: from 5 integer bits back to stored steps
-};
+} // namespace
 
-FixedSoftmaxParams fixedSoftmaxParams(double beta, float inScale)
+Error loopscope::softmaxRowTooLong(int64_t length)
+{
+    return Error(ErrorCode::execution, "softmax over a row too long for fixed point").found(std::to_string(length));
+}
+
+FixedSoftmaxParams loopscope::fixedSoftmaxParams(double beta, float inScale)
 {
     constexpr int kIntegerBits = 5;
     FixedSoftmaxParams params;
@@ -59,6 +60,8 @@ FixedSoftmaxParams fixedSoftmaxParams(double beta, float inScale)
         params.reverse = quantizeMultiplier(std::exp2(31 - params.input.shift) / static_cast<double>(params.input.multiplier));
     return params;
 }
+
+namespace {
 
 /// Source: LiteRT kernels/internal/reference/softmax.h, Softmax on integers.
 template <typename In, typename Out> Status runQuantizedSoftmax(const KernelArgs& args)
@@ -80,8 +83,7 @@ template <typename In, typename Out> Status runQuantizedSoftmax(const KernelArgs
         int bitsOverUnit = 0;
         const Fixed<0> scale = {fixedReciprocal(sum.raw, 12, bitsOverUnit)};
         const int exponent = bitsOverUnit + 31 - static_cast<int>(sizeof(Out)) * 8;
-        if (exponent < 0 || exponent > 31)
-            return Error(ErrorCode::execution, "softmax over a row too long for fixed point").found(std::to_string(length));
+        if (exponent < 0 || exponent > 31) return softmaxRowTooLong(length);
         for (int64_t c = 0; c < length; ++c) {
             const int32_t difference = in[c] - max;
             if (difference < p.diffMin) {
@@ -116,8 +118,7 @@ Status runSoftmax16(const KernelArgs& args)
         int32_t sum = 0; // 15 fractional bits
         for (int64_t c = 0; c < length; ++c) sum = wrappingAdd<int32_t>(sum, exponential(in[c]));
         const int headroomPlusOne = std::countl_zero(static_cast<uint32_t>(sum));
-        if (headroomPlusOne < 1 || headroomPlusOne > 30)
-            return Error(ErrorCode::execution, "softmax over a row too long for fixed point").found(std::to_string(length));
+        if (headroomPlusOne < 1 || headroomPlusOne > 30) return softmaxRowTooLong(length);
         const auto shifted = static_cast<int32_t>(((int64_t{sum} << (headroomPlusOne - 1)) + (1 << 13)) >> 14);
         const int32_t centred = shifted - ((1 << 15) + (1 << 16));
         const int64_t scale = lookUp16(static_cast<int16_t>(std::clamp(centred, -32768, 32767)), p.reciprocal);
@@ -158,7 +159,9 @@ Result<PreparedKernel> prepareQuantizedSoftmax(const KernelSetup& setup, float b
     return unsupportedDtypes(setup);
 }
 
-Result<PreparedKernel> prepareSoftmax(const KernelSetup& setup)
+} // namespace
+
+Result<PreparedKernel> loopscope::prepareSoftmax(const KernelSetup& setup)
 {
     static constexpr DtypeCase kCases[] = {{DType::f32, runSoftmax<float>}, {DType::f16, runSoftmax<Half>}};
     const auto beta = static_cast<float>(attributeFloat(setup.attributes(), "beta", 0.0));
@@ -168,6 +171,8 @@ Result<PreparedKernel> prepareSoftmax(const KernelSetup& setup)
     kernel.params = std::make_shared<const float>(beta);
     return kernel;
 }
+
+namespace {
 
 Status runLogSoftmax(const KernelArgs& args)
 {

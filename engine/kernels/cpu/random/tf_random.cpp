@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's random numbers: Philox 4x32-10 with TensorFlow's seeds, and its way from bits to numbers
 // (core/lib/random/random_distributions.h, philox_random.h, core/kernels/random_op.cc, stateless_random_ops.cc).
+#include "engine/kernels/cpu/state/tf_variables.h"
 #include "engine/kernels/cpu/tf_streams.h"
 
 #include "engine/ir/random_stream.h"
@@ -144,7 +145,7 @@ template <Distribution distribution> Status runRandom(const KernelArgs& args)
     return fill(args, stream, distribution);
 }
 
-/// Integers from low to high, high excluded.
+/// Integers from low to high, high excluded; all there are if these are equal.
 Status fillIntegers(const KernelArgs& args, PhiloxStream stream, int64_t low, int64_t high)
 {
     const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
@@ -153,7 +154,7 @@ Status fillIntegers(const KernelArgs& args, PhiloxStream stream, int64_t low, in
         const std::array<uint32_t, 4> block = stream.next();
         for (size_t k = 0; k < (wide ? 2U : 4U) && i < count; ++k, ++i) {
             const uint64_t bits = wide ? (uint64_t{block[2 * k + 1]} << 32) | block[2 * k] : block[k];
-            const uint64_t value = static_cast<uint64_t>(low) + bits % range;
+            const uint64_t value = static_cast<uint64_t>(low) + (range == 0 ? bits : bits % range);
             if (wide) args.out(0).as<int64_t>()[i] = static_cast<int64_t>(value);
             else args.out(0).as<int32_t>()[i] = static_cast<int32_t>(value);
         }
@@ -204,6 +205,64 @@ template <bool second> Status runStatelessInt(const KernelArgs& args)
     return shape.elementCount() == 0 ? Status() : fillIntegers(args, stream, bounds.low, bounds.high);
 }
 
+template <bool second> Status runStatelessFullInt(const KernelArgs& args)
+{
+    LS_TRY(const Shape shape, tfShapeOperand(args.in(0)));
+    LS_TRY(const PhiloxStream stream, second ? streamOfKey(args) : streamOfSeed(args, 1));
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    return fillIntegers(args, stream, 0, 0);
+}
+
+/// The stream of a tf.random.Generator, whose variable i64[3] holds the counter and the key; the variable is left as if `numbers` more had
+/// been drawn. Errors: InvalidArgument.
+Result<PhiloxStream> drawFrom(const KernelArgs& args, int64_t numbers)
+{
+    LS_TRY(Variable* const variable, tfAssignedVariable(args));
+    LS_TRY(const int64_t algorithm, tfInteger(args, 1, "algorithm"));
+    if (algorithm != 1)
+        return Error(ErrorCode::unsupported, "random numbers by another algorithm than Philox").found(std::to_string(algorithm));
+    if (variable->dtype != DType::i64 || variable->shape.rank() != 1 || variable->shape[0] < 3)
+        return invalidArgument("For the Philox algorithm, the size of state must be at least 3; got " + toString(variable->shape));
+    auto* const state = reinterpret_cast<uint64_t*>(variable->bytes.data());
+    const PhiloxStream stream{state[2], state[0], state[1]};
+    PhiloxStream behind = stream;
+    behind.skip(static_cast<uint64_t>(numbers) * static_cast<uint64_t>(kReservedPerNumber));
+    state[0] = behind.counterLow;
+    state[1] = behind.counterHigh;
+    tfTellWritten(args, *variable);
+    return stream;
+}
+
+template <Distribution distribution> Status runGenerator(const KernelArgs& args)
+{
+    LS_TRY(const Shape shape, tfShapeOperand(args.in(2)));
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    LS_TRY(PhiloxStream stream, drawFrom(args, shape.elementCount()));
+    return fill(args, stream, distribution);
+}
+
+template <bool isFull> Status runGeneratorInt(const KernelArgs& args)
+{
+    LS_TRY(const Shape shape, tfShapeOperand(args.in(2)));
+    Bounds bounds;
+    if (!isFull) {
+        LS_TRY(bounds, boundsOf(args, 3, shape));
+    }
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    LS_TRY(const PhiloxStream stream, drawFrom(args, shape.elementCount()));
+    return fillIntegers(args, stream, bounds.low, bounds.high);
+}
+
+/// The state before so many numbers are passed over.
+Status runSkip(const KernelArgs& args)
+{
+    LS_TRY(const Variable* const variable, tfAssignedVariable(args));
+    if (args.outputCount > 0) LS_CHECK_OK(tfCopy(args, 0, tfValueOf(*variable), variable->shape));
+    LS_TRY(const int64_t numbers, tfInteger(args, 2, "delta"));
+    LS_TRY([[maybe_unused]] const PhiloxStream passed, drawFrom(args, numbers));
+    return {};
+}
+
 /// Key and counter of a seed, and the algorithm that takes them.
 Status runGetKeyCounter(const KernelArgs& args)
 {
@@ -243,3 +302,12 @@ LS_TF_KERNEL(StatelessRandomUniformIntV2, runStatelessInt<true>, "i32 i64 u32 u6
 LS_TF_KERNEL(StatelessRandomGetKeyCounter, runGetKeyCounter, "i32 i64")
 LS_TF_KERNEL(StatelessRandomGetKeyCounterAlg, runGetKeyCounter, "i32 i64")
 LS_TF_KERNEL(StatelessRandomGetAlg, runGetAlgorithm, "i32")
+LS_TF_KERNEL(StatelessRandomUniformFullInt, runStatelessFullInt<false>, "i32 i64 u32 u64")
+LS_TF_KERNEL(StatelessRandomUniformFullIntV2, runStatelessFullInt<true>, "i32 i64 u32 u64")
+LS_TF_KERNEL(StatefulUniform, runGenerator<Distribution::uniform>, "f32 f64")
+LS_TF_KERNEL(StatefulStandardNormalV2, runGenerator<Distribution::normal>, "f32 f64")
+LS_TF_KERNEL(StatefulTruncatedNormal, runGenerator<Distribution::truncated>, "f32 f64")
+LS_TF_KERNEL(StatefulUniformInt, runGeneratorInt<false>, "i32 i64 u32 u64")
+LS_TF_KERNEL(StatefulUniformFullInt, runGeneratorInt<true>, "i32 i64 u32 u64")
+LS_TF_KERNEL(RngReadAndSkip, runSkip, "i32 i64 u64")
+LS_TF_KERNEL(RngSkip, runSkip, "i64")

@@ -139,11 +139,6 @@ template <typename T, typename Sum> Status runMean(const KernelArgs& args)
     return {};
 }
 
-struct QuantizedReductionParams {
-    ScaleAndZero in, out;
-    QuantizedMultiplier factor;
-};
-
 /// One float multiplication, rounded to even. Source: XNNPACK src/qs8-rsum, src/operators/reduce-nd.c.
 template <typename T, bool isMean> Status runRoundedReduction(const KernelArgs& args)
 {
@@ -177,31 +172,62 @@ template <typename T> int32_t* sumStored(const KernelArgs& args, const Shape& ke
     return sums;
 }
 
-/// Source: LiteRT kernels/internal/reference/reduce.h, QuantizedMeanOrSum: the factor takes 1/count in.
-template <typename T> Status runQuantizedMean(const KernelArgs& args)
+/// Calls f with a number of the dtype of `out`, which says what is stored.
+template <typename F> void withStoredType(const Tensor& out, F f)
 {
-    const auto p = args.paramsAs<QuantizedReductionParams>();
+    switch (out.dtype) {
+    case DType::i8: return f(int8_t{});
+    case DType::u8: return f(uint8_t{});
+    default: return f(int16_t{});
+    }
+}
+
+using Store = void (*)(const QuantizedReductionParams& params, const int32_t* sums, int64_t results, int64_t count, Tensor& out);
+
+/// MEAN and SUM of stored integers; without any, results are `nothing`.
+template <typename T, Store store> Status runStored(const KernelArgs& args, T nothing)
+{
     LS_TRY(const Shape kept, keptShape(args));
-    T* out = args.out(0).as<T>();
-    const int64_t results = args.out(0).elementCount();
-    const int64_t elements = args.in(0).elementCount();
-    if (elements == 0) {
-        std::fill_n(out, results, T{});
-        return {};
-    }
-    const int32_t* sums = sumStored<T>(args, kept, results);
-    const int64_t count = elements / results;
-    const int shift = std::max(0, std::min({63 - std::countl_zero(static_cast<uint64_t>(count)), 32, 31 + p.factor.shift}));
-    const QuantizedMultiplier factor = {static_cast<int32_t>((int64_t{p.factor.multiplier} << shift) / count), p.factor.shift - shift};
-    for (int64_t i = 0; i < results; ++i) {
-        const auto shifted = static_cast<int32_t>(wrappingSub(int64_t{sums[i]}, wrappingMul<int64_t>(p.in.zero, count)));
-        const int32_t scaled = wrappingAdd(multiplyByQuantizedMultiplier(shifted, factor), p.out.zero);
-        out[i] = static_cast<T>(std::clamp<int32_t>(scaled, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-    }
+    const int64_t results = args.out(0).elementCount(), elements = args.in(0).elementCount();
+    if (elements == 0) std::fill_n(args.out(0).as<T>(), results, nothing);
+    else store(args.paramsAs<QuantizedReductionParams>(), sumStored<T>(args, kept, results), results, elements / results, args.out(0));
     return {};
 }
 
-QuantizedReductionParams quantizedParams(const KernelSetup& setup)
+template <typename T> Status runQuantizedMean(const KernelArgs& args) { return runStored<T, storeMeans>(args, T{}); }
+
+} // namespace
+
+/// Source: LiteRT kernels/internal/reference/reduce.h, QuantizedMeanOrSum: the factor takes 1/count in.
+void loopscope::storeMeans(const QuantizedReductionParams& p, const int32_t* sums, int64_t results, int64_t count, Tensor& out)
+{
+    const int shift = std::max(0, std::min({63 - std::countl_zero(static_cast<uint64_t>(count)), 32, 31 + p.factor.shift}));
+    const QuantizedMultiplier factor = {static_cast<int32_t>((int64_t{p.factor.multiplier} << shift) / count), p.factor.shift - shift};
+    withStoredType(out, [&](auto number) {
+        using T = decltype(number);
+        for (int64_t i = 0; i < results; ++i) {
+            const auto shifted = static_cast<int32_t>(wrappingSub(int64_t{sums[i]}, wrappingMul<int64_t>(p.in.zero, count)));
+            const int32_t scaled = wrappingAdd(multiplyByQuantizedMultiplier(shifted, factor), p.out.zero);
+            out.as<T>()[i] = static_cast<T>(std::clamp<int32_t>(scaled, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+        }
+    });
+}
+
+/// Source: LiteRT kernels/internal/optimized/reduce.h, QuantizedMeanOrSum: in f32.
+void loopscope::storeSums(const QuantizedReductionParams& p, const int32_t* sums, int64_t results, int64_t count, Tensor& out)
+{
+    const float scale = p.in.scale / p.out.scale;
+    const float bias = static_cast<float>(-int64_t{p.in.zero}) * scale * static_cast<float>(count);
+    withStoredType(out, [&](auto number) {
+        using T = decltype(number);
+        for (int64_t i = 0; i < results; ++i) {
+            const int32_t scaled = wrappingAdd(truncateToInt32(std::round(static_cast<float>(sums[i]) * scale + bias)), p.out.zero);
+            out.as<T>()[i] = static_cast<T>(std::clamp<int32_t>(scaled, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+        }
+    });
+}
+
+QuantizedReductionParams loopscope::quantizedReductionParams(const KernelSetup& setup)
 {
     QuantizedReductionParams params;
     params.in = scaleAndZero(setup.in(0));
@@ -209,8 +235,6 @@ QuantizedReductionParams quantizedParams(const KernelSetup& setup)
     params.factor = quantizeMultiplier(static_cast<double>(params.in.scale) / static_cast<double>(params.out.scale));
     return params;
 }
-
-} // namespace
 
 Result<PreparedKernel> loopscope::prepareMean(const KernelSetup& setup)
 {
@@ -221,7 +245,7 @@ Result<PreparedKernel> loopscope::prepareMean(const KernelSetup& setup)
     static constexpr DtypeCase kRounded[] = {{DType::i8, runRoundedReduction<int8_t, true>},
                                              {DType::u8, runRoundedReduction<uint8_t, true>}};
     LS_TRY(PreparedKernel kernel, setup.profile == Profile::xnnpack ? prepareByDtype(setup, kRounded) : prepareByDtype(setup, kMeanCases));
-    kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedParams(setup));
+    kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedReductionParams(setup));
     return kernel;
 }
 
@@ -229,27 +253,11 @@ namespace {
 
 // ---- SUM ----
 
-/// Source: LiteRT kernels/internal/optimized/reduce.h, QuantizedMeanOrSum: in f32.
 template <typename T> Status runQuantizedSum(const KernelArgs& args)
 {
-    const auto p = args.paramsAs<QuantizedReductionParams>();
-    LS_TRY(const Shape kept, keptShape(args));
-    T* out = args.out(0).as<T>();
-    const int64_t results = args.out(0).elementCount();
-    const int64_t elements = args.in(0).elementCount();
-    if (elements == 0) {
-        std::fill_n(out, results,
-                    static_cast<T>(std::clamp<int64_t>(p.out.zero, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
-        return {};
-    }
-    const int32_t* sums = sumStored<T>(args, kept, results);
-    const float scale = p.in.scale / p.out.scale;
-    const float bias = static_cast<float>(-int64_t{p.in.zero}) * scale * static_cast<float>(elements / results);
-    for (int64_t i = 0; i < results; ++i) {
-        const int32_t scaled = wrappingAdd(truncateToInt32(std::round(static_cast<float>(sums[i]) * scale + bias)), p.out.zero);
-        out[i] = static_cast<T>(std::clamp<int32_t>(scaled, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-    }
-    return {};
+    const int32_t zero = args.paramsAs<QuantizedReductionParams>().out.zero;
+    return runStored<T, storeSums>(args,
+                                   static_cast<T>(std::clamp<int64_t>(zero, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
 }
 
 } // namespace
@@ -263,7 +271,7 @@ Result<PreparedKernel> loopscope::prepareSum(const KernelSetup& setup)
     static constexpr DtypeCase kRounded[] = {{DType::i8, runRoundedReduction<int8_t, false>},
                                              {DType::u8, runRoundedReduction<uint8_t, false>}};
     LS_TRY(PreparedKernel kernel, setup.profile == Profile::xnnpack ? prepareByDtype(setup, kRounded) : prepareByDtype(setup, kQuantized));
-    kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedParams(setup));
+    kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedReductionParams(setup));
     return kernel;
 }
 
@@ -311,7 +319,7 @@ Result<PreparedKernel> prepareProd(const KernelSetup& setup)
     const bool quantized = scaleAndZero(setup.in(0)).scale > 0 && scaleAndZero(setup.out(0)).scale > 0;
     if (!quantized) return prepareByDtype(setup, kCases<ProdOp>);
     LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kQuantized));
-    kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedParams(setup));
+    kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedReductionParams(setup));
     return kernel;
 }
 

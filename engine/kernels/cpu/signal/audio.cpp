@@ -1,8 +1,11 @@
 // CPU kernels of AudioSpectrogram and Mfcc: f64 inside, f32 results.
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/cpu/signal/fourier.h"
+#include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/signal/audio_options.h"
+
+#include "engine/tensor/strings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -68,12 +71,12 @@ struct FilterBank {
 
     void fill(const MfccOptions& o, int64_t bins, double rate)
     {
-        const double low = mel(static_cast<double>(o.lower));
-        const double spacing = (mel(static_cast<double>(o.upper)) - low) / static_cast<double>(o.channels + 1);
+        const double low = mel(o.lower);
+        const double spacing = (mel(o.upper) - low) / static_cast<double>(o.channels + 1);
         for (int64_t i = 0; i <= o.channels; ++i) centres[i] = low + spacing * static_cast<double>(i + 1);
         const double step = 0.5 * rate / static_cast<double>(bins - 1);
-        first = static_cast<int64_t>(1.5 + static_cast<double>(o.lower) / step); // never the constant part
-        last = static_cast<int64_t>(static_cast<double>(o.upper) / step);
+        first = static_cast<int64_t>(1.5 + o.lower / step); // never the constant part
+        last = static_cast<int64_t>(o.upper / step);
         int64_t channel = 0;
         for (int64_t i = first; i <= last && i < bins; ++i) {
             const double m = mel(static_cast<double>(i) * step);
@@ -140,7 +143,104 @@ Result<PreparedKernel> prepareMfcc(const KernelSetup& setup)
     return PreparedKernel{runMfcc, std::make_shared<MfccOptions>(MfccOptions::from(setup.attributes()))};
 }
 
+// TensorFlow's operators of these names: attributes say what the FlexBuffer maps say there, and the kernel gives the result its size.
+
+Status runTfSpectrogram(const KernelArgs& args)
+{
+    const auto& o = args.paramsAs<SpectrogramOptions>();
+    const Shape& input = args.in(0).shape;
+    if (input.rank() != 2) return invalidArgument("input must be 2-dimensional: " + toString(input));
+    const int64_t frames = input[0] < o.window ? 0 : 1 + (input[0] - o.window) / o.stride;
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({input[1], frames, o.length() / 2 + 1})));
+    return runSpectrogram(args);
+}
+
+Result<PreparedKernel> prepareTfSpectrogram(const KernelSetup& setup)
+{
+    LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
+    const AttributeList& attributes = setup.attributes();
+    const SpectrogramOptions options{attributeInt(attributes, "window_size", 0), attributeInt(attributes, "stride", 0),
+                                     attributeBool(attributes, "magnitude_squared", false)};
+    if (options.window < 2 || options.window > (1 << 24) || options.stride < 1)
+        return invalidArgument("window size must be more than 1 and stride at least 1, got " + std::to_string(options.window) + " and " +
+                               std::to_string(options.stride));
+    return PreparedKernel{runTfSpectrogram, std::make_shared<SpectrogramOptions>(options)};
+}
+
+Status runTfMfcc(const KernelArgs& args)
+{
+    const auto& o = args.paramsAs<MfccOptions>();
+    const Shape& input = args.in(0).shape;
+    if (input.rank() != 3 || input[2] < 2) return invalidArgument("spectrogram must be 3-dimensional: " + toString(input));
+    LS_TRY(const int64_t rate, tfInteger(args, 1, "sample_rate"));
+    if (rate <= 0) return invalidArgument("sample rate must be positive, got " + std::to_string(rate));
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({input[0], input[1], o.coefficients})));
+    return runMfcc(args);
+}
+
+Result<PreparedKernel> prepareTfMfcc(const KernelSetup& setup)
+{
+    LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
+    const AttributeList& attributes = setup.attributes();
+    const MfccOptions options{
+        attributeFloat(attributes, "lower_frequency_limit", 20), attributeFloat(attributes, "upper_frequency_limit", 4000),
+        attributeInt(attributes, "filterbank_channel_count", 40), attributeInt(attributes, "dct_coefficient_count", 13)};
+    if (options.channels < 1 || options.channels > 4096 || options.coefficients < 1 || options.coefficients > options.channels ||
+        options.lower < 0 || options.upper <= options.lower)
+        return invalidArgument("Mfcc needs 1 to 4,096 channels, at most as many coefficients, and frequency limits in order");
+    return PreparedKernel{runTfMfcc, std::make_shared<MfccOptions>(options)};
+}
+
+/// 16-bit samples of a WAV file as f32 in [-1, 1]: core/lib/wav/wav_io.cc.
+Status runDecodeWav(const KernelArgs& args)
+{
+    LS_TRY(const auto texts, readStrings(args.in(0)));
+    if (texts.size() != 1) return invalidArgument("Input contents must be a scalar: " + toString(args.in(0).shape));
+    const std::string_view file = texts[0];
+    const auto number = [&](size_t at, size_t bytes) {
+        int64_t value = 0;
+        for (size_t i = 0; i < bytes && at + i < file.size(); ++i) value |= int64_t{static_cast<unsigned char>(file[at + i])} << (8 * i);
+        return value;
+    };
+    if (!file.starts_with("RIFF") || file.substr(0, 12).substr(8) != "WAVE")
+        return invalidArgument("Header mismatch: Expected RIFF and WAVE");
+    int64_t channels = 0, rate = 0, samples = 0;
+    size_t begin = 0;
+    for (size_t at = 12; at + 8 <= file.size() && begin == 0;) {
+        const std::string_view name = file.substr(at, 4);
+        const auto size = static_cast<size_t>(number(at + 4, 4));
+        if (name == "fmt ") {
+            channels = number(at + 10, 2);
+            rate = number(at + 12, 4);
+            if (number(at + 8, 2) != 1 || number(at + 22, 2) != 16 || channels < 1)
+                return invalidArgument("Bad audio format for WAV: expected 16-bit PCM, but got format " +
+                                       std::to_string(number(at + 8, 2)) + " of " + std::to_string(number(at + 22, 2)) + " bits");
+        } else if (name == "data" && channels > 0) {
+            begin = at + 8;
+            samples = static_cast<int64_t>(std::min(size, file.size() - begin)) / (2 * channels);
+        }
+        at += 8 + size + (size & 1U);
+    }
+    if (begin == 0) return invalidArgument("No data chunk found in WAV");
+    const int64_t wantedChannels = attributeInt(attributesOf(args), "desired_channels", -1);
+    const int64_t wanted = attributeInt(attributesOf(args), "desired_samples", -1);
+    const int64_t outChannels = wantedChannels < 0 ? channels : wantedChannels, outSamples = wanted < 0 ? samples : wanted;
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({outSamples, outChannels})));
+    float* out = args.out(0).as<float>();
+    for (int64_t i = 0; i < outSamples; ++i)
+        for (int64_t c = 0; c < outChannels; ++c) {
+            const auto at = begin + static_cast<size_t>(2 * (i * channels + std::min(c, channels - 1)));
+            *out++ = i < samples ? static_cast<float>(static_cast<int16_t>(number(at, 2))) / 32768.0F : 0.0F;
+        }
+    LS_CHECK_OK(tfAllocate(args, 1, Shape()));
+    *args.out(1).as<int32_t>() = static_cast<int32_t>(rate);
+    return {};
+}
+
 } // namespace
 
+LS_DEFINE_KERNELS(tf, AudioSpectrogram) { registry.add({"tf", "AudioSpectrogram", Profile::reference, prepareTfSpectrogram, "f32"}); }
+LS_DEFINE_KERNELS(tf, Mfcc) { registry.add({"tf", "Mfcc", Profile::reference, prepareTfMfcc, "f32 i32"}); }
+LS_TF_KERNEL(DecodeWav, runDecodeWav, "str f32 i32")
 LS_DEFINE_KERNELS(custom, AudioSpectrogram) { registry.add({"custom", "AudioSpectrogram", Profile::reference, prepareSpectrogram, "f32"}); }
 LS_DEFINE_KERNELS(custom, Mfcc) { registry.add({"custom", "Mfcc", Profile::reference, prepareMfcc, "f32"}); }

@@ -1,59 +1,13 @@
 // Kernels of TensorFlow's sparse tensors, which are three tensors: indices [n,rank], values [n] and the dense shape [rank]:
 // core/kernels/sparse_*_op.cc, segment_reduction_ops_impl.h.
-#include "engine/kernels/cpu/tf_support.h"
+#include "engine/kernels/cpu/sparse/places.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using namespace loopscope;
 
 namespace {
-
-/// The places of a sparse tensor whose indices and shape are operands `i` and `s`.
-struct Places {
-    Shape shape;
-    int64_t count = 0;
-    std::vector<int64_t> indices; ///< [count, rank]
-    int rank() const { return shape.rank(); }
-    int64_t at(int64_t entry, int d) const { return indices[static_cast<size_t>(entry * rank() + d)]; }
-};
-
-/// Errors: InvalidArgument if an index lies outside of the shape.
-Result<Places> placesOf(const KernelArgs& args, int i, int s)
-{
-    Places places;
-    LS_TRY(places.shape, tfShapeOperand(args.in(s)));
-    const Shape& indices = args.in(i).shape;
-    if (indices.rank() != 2 || indices[1] != places.rank())
-        return invalidArgument("Input indices should be a matrix of " + std::to_string(places.rank()) + " columns but received shape " +
-                               toString(indices));
-    places.count = indices[0];
-    places.indices = tfIntegers(args.in(i));
-    for (int64_t e = 0; e < places.count; ++e)
-        for (int d = 0; d < places.rank(); ++d)
-            if (places.at(e, d) < 0 || places.at(e, d) >= places.shape[d]) {
-                std::string text;
-                for (int k = 0; k < places.rank(); ++k) text += (k ? "," : "") + std::to_string(places.at(e, k));
-                return invalidArgument("indices[" + std::to_string(e) + "] = [" + text + "] is out of bounds: need 0 <= index < " +
-                                       toString(places.shape));
-            }
-    return places;
-}
-
-Status checkValues(const KernelArgs& args, int v, int64_t count)
-{
-    if (args.in(v).shape == Shape({count})) return {};
-    return invalidArgument("Input values should be a vector of " + std::to_string(count) + " elements but received shape " +
-                           toString(args.in(v).shape));
-}
-
-Status giveIntegers(const KernelArgs& args, int k, const Shape& shape, const std::vector<int64_t>& numbers)
-{
-    LS_CHECK_OK(tfAllocate(args, k, shape));
-    std::copy(numbers.begin(), numbers.end(), args.out(k).as<int64_t>());
-    return {};
-}
 
 /// indices may be a number, a vector or a matrix, in order if they are to be validated; the values one number for all.
 Status runToDense(const KernelArgs& args)
@@ -66,7 +20,7 @@ Status runToDense(const KernelArgs& args)
         return invalidArgument("output_shape has incorrect number of elements: " + std::to_string(shape.rank()) +
                                " should be: " + std::to_string(depth));
     const bool single = args.in(2).shape.rank() == 0;
-    if (!single) LS_CHECK_OK(checkValues(args, 2, count));
+    if (!single) LS_CHECK_OK(checkSparseValues(args, 2, count));
     if (args.in(3).elementCount() != 1) return invalidArgument("default_value should be a scalar.");
     LS_TRY(const TfSource values, TfSource::of(args.in(2)));
     LS_TRY(const TfSource otherwise, TfSource::of(args.in(3)));
@@ -96,8 +50,8 @@ Status runToDense(const KernelArgs& args)
 /// A · b, each or both adjoint.
 Status runDenseMatMul(const KernelArgs& args)
 {
-    LS_TRY(const Places a, placesOf(args, 0, 2));
-    LS_CHECK_OK(checkValues(args, 1, a.count));
+    LS_TRY(const SparsePlaces a, sparsePlaces(args, 0, 2));
+    LS_CHECK_OK(checkSparseValues(args, 1, a.count));
     const Shape& b = args.in(3).shape;
     if (a.rank() != 2 || b.rank() != 2)
         return invalidArgument("Tensor 'a_shape' must have 2 elements and 'b' must be a matrix, got " + toString(a.shape) + " and " +
@@ -130,66 +84,23 @@ Status runDenseMatMul(const KernelArgs& args)
     });
 }
 
-/// Sums over the axes, as a dense tensor.
-Status runReduceSum(const KernelArgs& args)
-{
-    LS_TRY(const Places in, placesOf(args, 0, 2));
-    LS_CHECK_OK(checkValues(args, 1, in.count));
-    std::vector<bool> reduced(static_cast<size_t>(in.rank()), args.in(3).elementCount() == 0); // no axes: all of them
-    for (const int64_t axis : tfIntegers(args.in(3))) {
-        LS_TRY(const int d, tfAxis(axis, in.rank(), "Invalid reduction dimension"));
-        reduced[static_cast<size_t>(d)] = true;
-    }
-    const bool keeps = attributeBool(attributesOf(args), "keep_dims", false);
-    Shape shape;
-    for (int d = 0; d < in.rank(); ++d) {
-        if (!reduced[static_cast<size_t>(d)]) shape.append(in.shape[d]);
-        else if (keeps) shape.append(1);
-    }
-    LS_CHECK_OK(tfAllocate(args, 0, shape));
-    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(1).dtype, [&]<typename T>() -> Status {
-        using C = typename Element<T>::Compute;
-        using W = std::conditional_t<std::is_same_v<C, float>, double, C>;
-        std::vector<W> sums(static_cast<size_t>(shape.elementCount()), W(0));
-        for (int64_t e = 0; e < in.count; ++e) {
-            int64_t to = 0;
-            for (int d = 0; d < in.rank(); ++d)
-                if (!reduced[static_cast<size_t>(d)]) to = to * in.shape[d] + in.at(e, d);
-            W& sum = sums[static_cast<size_t>(to)];
-            sum = wrappingAdd(sum, static_cast<W>(Element<T>::load(args.in(1).as<T>()[e])));
-        }
-        for (size_t i = 0; i < sums.size(); ++i) args.out(0).as<T>()[i] = Element<T>::store(static_cast<C>(sums[i]));
-        return {};
-    });
-}
-
 /// Entries in the order of a dense tensor.
 Status runReorder(const KernelArgs& args)
 {
-    LS_TRY(const Places in, placesOf(args, 0, 2));
-    LS_CHECK_OK(checkValues(args, 1, in.count));
-    std::vector<int64_t> order(static_cast<size_t>(in.count));
-    std::iota(order.begin(), order.end(), 0);
-    const auto entry = [&](int64_t e) { return in.indices.begin() + e * in.rank(); };
-    std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
-        return std::lexicographical_compare(entry(x), entry(x) + in.rank(), entry(y), entry(y) + in.rank());
-    });
+    LS_TRY(const SparsePlaces in, sparsePlaces(args, 0, 2));
+    LS_CHECK_OK(checkSparseValues(args, 1, in.count));
+    const std::vector<int64_t> order = in.order();
     std::vector<int64_t> indices;
-    LS_TRY(const TfSource values, TfSource::of(args.in(1)));
-    TfTarget out;
-    LS_CHECK_OK(out.begin(args, 1, Shape({in.count})));
-    for (size_t e = 0; e < order.size(); ++e) {
-        indices.insert(indices.end(), entry(order[e]), entry(order[e]) + in.rank());
-        std::memcpy(out.at(static_cast<int64_t>(e)), values.at(order[e]), static_cast<size_t>(out.size()));
-    }
-    LS_CHECK_OK(out.finish());
-    return giveIntegers(args, 0, args.in(0).shape, indices);
+    for (const int64_t entry : order)
+        for (int d = 0; d < in.rank(); ++d) indices.push_back(in.at(entry, d));
+    LS_CHECK_OK(giveChosen(args, 1, 1, order));
+    return giveSparseIntegers(args, 0, args.in(0).shape, indices);
 }
 
 /// The same entries in a shape of as many elements; −1 stands for what is left.
 Status runReshape(const KernelArgs& args)
 {
-    LS_TRY(const Places in, placesOf(args, 0, 1));
+    LS_TRY(const SparsePlaces in, sparsePlaces(args, 0, 1));
     std::vector<int64_t> dims = tfIntegers(args.in(2));
     if (args.in(2).shape.rank() != 1)
         return invalidArgument("Target shape should be a vector but received shape " + toString(args.in(2).shape));
@@ -215,61 +126,115 @@ Status runReshape(const KernelArgs& args)
         for (int d = 0; d < in.rank(); ++d) flat = flat * in.shape[d] + in.at(e, d);
         for (int d = 0; d < shape.rank(); ++d) indices.push_back(flat / strideOf(shape, d) % shape[d]);
     }
-    LS_CHECK_OK(giveIntegers(args, 0, Shape({in.count, shape.rank()}), indices));
-    return giveIntegers(args, 1, Shape({shape.rank()}), dims);
+    LS_CHECK_OK(giveSparseIntegers(args, 0, Shape({in.count, shape.rank()}), indices));
+    return giveSparseIntegers(args, 1, Shape({shape.rank()}), dims);
 }
 
 enum class Segments { sum, mean, squareRoot };
+
+/// Which rows are summed to which segments: operands 1 and 2. Errors: InvalidArgument.
+struct SegmentRows {
+    std::vector<int64_t> indices, segments;
+    int64_t count = 0;           ///< of segments
+    std::vector<int64_t> counts; ///< rows by segment, if rows have elements
+};
+Result<SegmentRows> segmentRows(const KernelArgs& args, int64_t rows, int64_t segments, int64_t width)
+{
+    SegmentRows in{tfIntegers(args.in(1)), tfIntegers(args.in(2)), 0, {}};
+    if (in.indices.size() != in.segments.size()) return invalidArgument("segment_ids and indices should have same size.");
+    if (!std::ranges::is_sorted(in.segments) || (!in.segments.empty() && in.segments.front() < 0))
+        return invalidArgument("segment ids are not increasing");
+    const int64_t needed = in.segments.empty() ? 0 : in.segments.back() + 1;
+    if (segments >= 0 && needed > segments) return invalidArgument("segment ids must be < num_segments");
+    for (size_t i = 0; i < in.indices.size(); ++i)
+        if (in.indices[i] < 0 || in.indices[i] >= rows)
+            return invalidArgument("Bad: indices[" + std::to_string(i) + "] == " + std::to_string(in.indices[i]) + " out of range [0, " +
+                                   std::to_string(rows) + ")");
+    in.count = segments < 0 ? needed : segments;
+    if (width == 0) return in;
+    in.counts.resize(static_cast<size_t>(in.count), 0);
+    for (const int64_t segment : in.segments) ++in.counts[static_cast<size_t>(segment)];
+    return in;
+}
+
+/// What the sum of so many rows is divided by.
+double divisorOf(Segments how, int64_t count)
+{
+    const auto rows = static_cast<double>(std::max<int64_t>(count, 1));
+    return how == Segments::sum ? 1 : how == Segments::mean ? rows : std::sqrt(rows);
+}
 
 /// Rows of data by index, summed by segment; means over the number of rows of a segment, or its square root.
 template <Segments how> Status runSegments(const KernelArgs& args)
 {
     const Shape& data = args.in(0).shape;
-    const std::vector<int64_t> indices = tfIntegers(args.in(1)), segments = tfIntegers(args.in(2));
     if (data.rank() < 1) return invalidArgument("data must be at least rank 1");
-    if (indices.size() != segments.size()) return invalidArgument("segment_ids and indices should have same size.");
-    if (!std::ranges::is_sorted(segments) || (!segments.empty() && segments.front() < 0))
-        return invalidArgument("segment ids are not increasing");
-    for (size_t i = 0; i < indices.size(); ++i)
-        if (indices[i] < 0 || indices[i] >= data[0])
-            return invalidArgument("Bad: indices[" + std::to_string(i) + "] == " + std::to_string(indices[i]) + " out of range [0, " +
-                                   std::to_string(data[0]) + ")");
+    int64_t segments = -1;
+    if (args.inputCount > 3) {
+        LS_TRY(segments, tfInteger(args, 3, "num_segments"));
+        if (segments < 0) return invalidArgument("num_segments must be non-negative, got " + std::to_string(segments));
+    }
+    LS_TRY(const SegmentRows in, segmentRows(args, data[0], segments, strideOf(data, 0)));
     Shape shape = data;
-    shape[0] = segments.empty() ? 0 : segments.back() + 1;
+    shape[0] = in.count;
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     const int64_t width = strideOf(data, 0);
     return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         using W = std::conditional_t<std::is_same_v<C, float>, double, C>;
         std::vector<W> sums(static_cast<size_t>(shape.elementCount()), W(0));
-        std::vector<int64_t> counts(width > 0 ? static_cast<size_t>(shape[0]) : 0, 0);
-        for (size_t i = 0; i < indices.size() && width > 0; ++i) {
-            ++counts[static_cast<size_t>(segments[i])];
+        for (size_t i = 0; i < in.indices.size(); ++i)
             for (int64_t c = 0; c < width; ++c) {
-                W& sum = sums[static_cast<size_t>(segments[i] * width + c)];
-                sum = wrappingAdd(sum, static_cast<W>(Element<T>::load(args.in(0).as<T>()[indices[i] * width + c])));
+                W& sum = sums[static_cast<size_t>(in.segments[i] * width + c)];
+                sum = wrappingAdd(sum, static_cast<W>(Element<T>::load(args.in(0).as<T>()[in.indices[i] * width + c])));
             }
-        }
         for (size_t i = 0; i < sums.size(); ++i) {
-            const double count = static_cast<double>(std::max<int64_t>(counts[i / static_cast<size_t>(width)], 1));
             W value = sums[i];
             if constexpr (how != Segments::sum)
-                value = static_cast<W>(static_cast<double>(value) / (how == Segments::mean ? count : std::sqrt(count)));
+                value = static_cast<W>(static_cast<double>(value) / divisorOf(how, in.counts[i / static_cast<size_t>(width)]));
             args.out(0).as<T>()[i] = Element<T>::store(static_cast<C>(value));
         }
         return {};
     });
 }
 
-constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
+/// The gradient of the rows: that of each one's segment, by its share.
+template <Segments how> Status runSegmentsGrad(const KernelArgs& args)
+{
+    const Shape& gradient = args.in(0).shape;
+    LS_TRY(const int64_t rows, tfInteger(args, 3, "output_dim0"));
+    if (gradient.rank() < 1 || rows < 0) return invalidArgument("grad must be at least rank 1, and output_dim0 not negative");
+    LS_TRY(const SegmentRows in, segmentRows(args, rows, gradient[0], strideOf(gradient, 0)));
+    Shape shape = gradient;
+    shape[0] = rows;
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    const int64_t width = strideOf(gradient, 0);
+    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
+        std::vector<double> sums(static_cast<size_t>(shape.elementCount()), 0);
+        for (size_t i = 0; i < in.indices.size() && width > 0; ++i) {
+            const double divisor = divisorOf(how, in.counts[static_cast<size_t>(in.segments[i])]);
+            for (int64_t c = 0; c < width; ++c)
+                sums[static_cast<size_t>(in.indices[i] * width + c)] +=
+                    static_cast<double>(Element<T>::load(args.in(0).as<T>()[in.segments[i] * width + c])) / divisor;
+        }
+        for (size_t i = 0; i < sums.size(); ++i)
+            args.out(0).as<T>()[i] = Element<T>::store(static_cast<typename Element<T>::Compute>(sums[i]));
+        return {};
+    });
+}
 
 } // namespace
 
 LS_TF_KERNEL(SparseToDense, runToDense, kAllDTypes)
 LS_TF_KERNEL(SparseTensorDenseMatMul, runDenseMatMul, "f32 f64 f16 bf16 i8 i16 i32 i64 c64 c128")
-LS_TF_KERNEL(SparseReduceSum, runReduceSum, kNumbers)
 LS_TF_KERNEL(SparseReorder, runReorder, kAllDTypes)
 LS_TF_KERNEL(SparseReshape, runReshape, "i64")
 LS_TF_KERNEL(SparseSegmentSum, runSegments<Segments::sum>, "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64")
 LS_TF_KERNEL(SparseSegmentMean, runSegments<Segments::mean>, "f32 f64 f16 bf16")
 LS_TF_KERNEL(SparseSegmentSqrtN, runSegments<Segments::squareRoot>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentSumWithNumSegments, runSegments<Segments::sum>, "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64")
+LS_TF_KERNEL(SparseSegmentMeanWithNumSegments, runSegments<Segments::mean>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentSqrtNWithNumSegments, runSegments<Segments::squareRoot>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentSumGrad, runSegmentsGrad<Segments::sum>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentMeanGrad, runSegmentsGrad<Segments::mean>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentSqrtNGrad, runSegmentsGrad<Segments::squareRoot>, "f32 f64 f16 bf16")

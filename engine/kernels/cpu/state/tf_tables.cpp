@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's lookup tables: core/kernels/lookup_table_op.cc, lookup_table_init_op.cc, lookup_util.cc. Keys and values are kept
 // as the bytes of their elements. Files are those that the model has brought along: nothing else is read.
+#include "engine/kernels/cpu/state/tf_variables.h"
 #include "engine/kernels/cpu/tf_assets.h"
 #include "engine/kernels/resources.h"
 
@@ -16,14 +17,16 @@ void tell(const KernelArgs& args, const HashTable& table, AccessKind kind, const
     if (ResourceListener* listener = args.runtime->resources().listener) listener->accessed(table.name, kind, value);
 }
 
-/// Mutable tables may be searched before anything is in them.
-template <bool isMutable> Status runTable(const KernelArgs& args)
+enum class TableKind { initialised, mutableOne, anonymous, anonymousMutable };
+
+/// Mutable tables may be searched before anything is in them. One without a name is another each time that the operator runs.
+template <TableKind kind> Status runTable(const KernelArgs& args)
 {
+    constexpr bool isMutable = kind == TableKind::mutableOne || kind == TableKind::anonymousMutable;
+    constexpr bool isAnonymous = kind == TableKind::anonymous || kind == TableKind::anonymousMutable;
     const AttributeList& attributes = attributesOf(args);
-    std::string name(attributeString(attributes, "shared_name", ""));
-    if (name.empty()) name = nodeOf(args);
-    if (const std::string_view container = attributeString(attributes, "container", ""); !container.empty())
-        name = std::string(container) + "/" + name;
+    std::string name = tfResourceName(args);
+    if (isAnonymous) name += "/" + std::to_string(args.runtime->resources().count(name + "/tables")++);
     ResourceStore& store = args.runtime->resources();
     const int32_t handle = store.handle(name);
     HashTable& table = *store.table(handle);
@@ -241,9 +244,19 @@ constexpr std::string_view kElements = "numbers bool str";
 
 } // namespace
 
-LS_TF_KERNEL(HashTableV2, runTable<false>, kElements)
-LS_TF_KERNEL(MutableHashTableV2, runTable<true>, kElements)
+LS_TF_KERNEL(HashTableV2, runTable<TableKind::initialised>, kElements)
+LS_TF_KERNEL(HashTable, runTable<TableKind::initialised>, kElements)
+LS_TF_KERNEL(MutableHashTableV2, runTable<TableKind::mutableOne>, kElements)
+LS_TF_KERNEL(MutableHashTable, runTable<TableKind::mutableOne>, kElements)
+LS_TF_KERNEL(MutableDenseHashTableV2, runTable<TableKind::mutableOne>, kElements)
+LS_TF_KERNEL(AnonymousHashTable, runTable<TableKind::anonymous>, kElements)
+LS_TF_KERNEL(AnonymousMutableHashTable, runTable<TableKind::anonymousMutable>, kElements)
+LS_TF_KERNEL(AnonymousMutableDenseHashTable, runTable<TableKind::anonymousMutable>, kElements)
 LS_TF_KERNEL(InitializeTableV2, runInitialize, kElements)
+LS_TF_KERNEL(InitializeTable, runInitialize, kElements)
+LS_TF_KERNEL(LookupTableFind, runFind, kElements)
+LS_TF_KERNEL(LookupTableSize, runSize, kElements)
+LS_TF_KERNEL(LookupTableInsert, runInsert<false>, kElements)
 LS_DEFINE_KERNELS(tf, InitializeTableFromTextFileV2)
 {
     registry.add(

@@ -23,6 +23,15 @@ Result<Variable*> variableOf(const KernelArgs& args, int i = 0)
 
 } // namespace
 
+std::string tfResourceName(const KernelArgs& args)
+{
+    const AttributeList& attributes = attributesOf(args);
+    std::string name(attributeString(attributes, "shared_name", ""));
+    if (name.empty()) name = nodeOf(args);
+    const std::string_view container = attributeString(attributes, "container", "");
+    return container.empty() ? name : std::string(container) + "/" + name;
+}
+
 Tensor tfValueOf(const Variable& variable)
 {
     Tensor tensor;
@@ -61,20 +70,23 @@ Status tfHandOn(const KernelArgs& args)
     return {};
 }
 
+Result<std::vector<int64_t>> tfRowsOf(const KernelArgs& args, const Variable& variable)
+{
+    if (variable.shape.rank() < 1) return invalidArgument("params must be at least 1 dimensional");
+    std::vector<int64_t> rows = tfIntegers(args.in(1));
+    for (size_t i = 0; i < rows.size(); ++i)
+        if (rows[i] < 0 || rows[i] >= variable.shape[0])
+            return invalidArgument("indices" +
+                                   (args.in(1).shape.rank() == 0 ? std::string() : indexText(args.in(1).shape, static_cast<int64_t>(i))) +
+                                   " = " + std::to_string(rows[i]) + " is not in [0, " + std::to_string(variable.shape[0]) + ")");
+    return rows;
+}
+
 } // namespace loopscope
 
 using namespace loopscope;
 
 namespace {
-
-std::string variableName(const KernelArgs& args)
-{
-    const AttributeList& attributes = attributesOf(args);
-    std::string name(attributeString(attributes, "shared_name", ""));
-    if (name.empty()) name = nodeOf(args);
-    const std::string_view container = attributeString(attributes, "container", "");
-    return container.empty() ? name : std::string(container) + "/" + name;
-}
 
 /// A variable of a SavedModel begins with the value that its checkpoint has: the fact `@value` of its node.
 void begin(const KernelArgs& args, int32_t handle)
@@ -95,7 +107,7 @@ Status runHandle(const KernelArgs& args)
 {
     ResourceStore& store = args.runtime->resources();
     const int32_t known = store.size();
-    const std::string name = variableName(args);
+    const std::string name = tfResourceName(args);
     const int32_t handle = store.handle(name);
     if (handle == known && store.listener) store.listener->accessed(name, AccessKind::create, nullptr);
     begin(args, handle);
@@ -202,23 +214,10 @@ Status runDestroy(const KernelArgs& args)
     return {};
 }
 
-/// Rows of the variable that operand 1 names. Errors: InvalidArgument for one that is out of range.
-Result<std::vector<int64_t>> rowsOf(const KernelArgs& args, const Variable& variable)
-{
-    if (variable.shape.rank() < 1) return invalidArgument("params must be at least 1 dimensional");
-    std::vector<int64_t> rows = tfIntegers(args.in(1));
-    for (size_t i = 0; i < rows.size(); ++i)
-        if (rows[i] < 0 || rows[i] >= variable.shape[0])
-            return invalidArgument("indices" +
-                                   (args.in(1).shape.rank() == 0 ? std::string() : indexText(args.in(1).shape, static_cast<int64_t>(i))) +
-                                   " = " + std::to_string(rows[i]) + " is not in [0, " + std::to_string(variable.shape[0]) + ")");
-    return rows;
-}
-
 Status runGather(const KernelArgs& args)
 {
     LS_TRY(Variable* const variable, tfAssignedVariable(args));
-    LS_TRY(const std::vector<int64_t> rows, rowsOf(args, *variable));
+    LS_TRY(const std::vector<int64_t> rows, tfRowsOf(args, *variable));
     if (attributeInt(attributesOf(args), "batch_dims", 0) != 0) return Error(ErrorCode::unsupported, "batch_dims of a variable's rows");
     Shape shape = args.in(1).shape;
     for (int d = 1; d < variable->shape.rank(); ++d) shape.append(variable->shape[d]);
@@ -262,44 +261,6 @@ Status runGatherNd(const KernelArgs& args)
     return out.finish();
 }
 
-enum class Scatter { update, add, subtract };
-
-template <Scatter how> Status runScatter(const KernelArgs& args)
-{
-    LS_TRY(Variable* const variable, tfAssignedVariable(args));
-    LS_TRY(const std::vector<int64_t> rows, rowsOf(args, *variable));
-    const Tensor& updates = args.in(2);
-    const int64_t each = strideOf(variable->shape, 0);
-    const bool scalar = updates.shape.rank() == 0;
-    if (bitWidth(variable->dtype) < 8)
-        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(variable->dtype)));
-    if (updates.dtype != variable->dtype || (!scalar && updates.elementCount() != static_cast<int64_t>(rows.size()) * each))
-        return invalidArgument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape " +
-                               toString(updates.shape) + ", indices.shape " + toString(args.in(1).shape) + ", params.shape " +
-                               toString(variable->shape));
-    Tensor value = tfValueOf(*variable);
-    if (how == Scatter::update) {
-        const auto size = static_cast<size_t>(bitWidth(variable->dtype) / 8);
-        for (size_t r = 0; r < rows.size(); ++r)
-            for (int64_t i = 0; i < each; ++i)
-                std::memcpy(value.data + static_cast<size_t>(rows[r] * each + i) * size,
-                            updates.data + (scalar ? 0 : (r * static_cast<size_t>(each) + static_cast<size_t>(i)) * size), size);
-    } else {
-        LS_CHECK_OK((forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(variable->dtype, [&]<typename T>() -> Status {
-            for (size_t r = 0; r < rows.size(); ++r)
-                for (int64_t i = 0; i < each; ++i) {
-                    T& to = value.as<T>()[rows[r] * each + i];
-                    const auto a = Element<T>::load(to);
-                    const auto b = Element<T>::load(updates.as<T>()[scalar ? 0 : static_cast<int64_t>(r) * each + i]);
-                    to = Element<T>::store(how == Scatter::add ? wrappingAdd(a, b) : wrappingSub(a, b));
-                }
-            return {};
-        })));
-    }
-    tell(args, *variable, AccessKind::write, &value);
-    return tfHandOn(args);
-}
-
 Status runCountUpTo(const KernelArgs& args)
 {
     LS_TRY(Variable* const variable, tfAssignedVariable(args));
@@ -329,9 +290,6 @@ LS_TF_KERNEL(VariableShape, runVariableShape, kAllDTypes)
 LS_TF_KERNEL(DestroyResourceOp, runDestroy, kAllDTypes)
 LS_TF_KERNEL(ResourceGather, runGather, kAllDTypes)
 LS_TF_KERNEL(ResourceGatherNd, runGatherNd, kAllDTypes)
-LS_TF_KERNEL(ResourceScatterUpdate, runScatter<Scatter::update>, "numbers bool")
-LS_TF_KERNEL(ResourceScatterAdd, runScatter<Scatter::add>, kNumbers)
-LS_TF_KERNEL(ResourceScatterSub, runScatter<Scatter::subtract>, kNumbers)
 LS_TF_KERNEL(VariableV2, runHandle, kAllDTypes)
 LS_TF_KERNEL(Variable, runHandle, kAllDTypes)
 LS_TF_KERNEL(IsVariableInitialized, runIsInitialized, kAllDTypes)
@@ -340,7 +298,4 @@ LS_TF_KERNEL(RefSelect, runRefSelect, kAllDTypes)
 LS_TF_KERNEL(Assign, runAssign, kAllDTypes)
 LS_TF_KERNEL(AssignAdd, runAssignSum<true>, kNumbers)
 LS_TF_KERNEL(AssignSub, runAssignSum<false>, kNumbers)
-LS_TF_KERNEL(ScatterUpdate, runScatter<Scatter::update>, "numbers bool")
-LS_TF_KERNEL(ScatterAdd, runScatter<Scatter::add>, kNumbers)
-LS_TF_KERNEL(ScatterSub, runScatter<Scatter::subtract>, kNumbers)
 LS_TF_KERNEL(CountUpTo, runCountUpTo, "i32 i64")
