@@ -1,5 +1,6 @@
 // Whole models, one thread: the best of ten runs on zeros. Which ones: paths in MODELS, separated by blanks; without it nothing is
-// measured. tests/bench/run prints LiteRT's time and the ratio below each where PYTHON has LiteRT.
+// measured. PROFILE=fast takes the kernels of that profile. tests/bench/run prints LiteRT's time and the ratio below each where PYTHON has
+// LiteRT.
 #include "converters/formats.h"
 #include "engine/base/clock.h"
 #include "engine/exec/interpreter.h"
@@ -21,7 +22,9 @@ Status measure(const std::string& path)
     LS_TRY(const LoadedModel file, loadModel(path));
     if (file.model.graphs.empty()) return Error(ErrorCode::badFile, "no graph");
     const GraphId root(0);
-    LS_TRY(const auto interpreter, Interpreter::create(file.model, root));
+    ExecutionOptions options;
+    if (const char* const profile = std::getenv("PROFILE"); profile && std::string(profile) == "fast") options.profile = Profile::fast;
+    LS_TRY(const auto interpreter, Interpreter::create(file.model, root, options));
     const Graph& graph = file.model.graph(root);
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
         const TensorType& type = graph.value(graph.inputs[i]).type;

@@ -1,0 +1,171 @@
+// Copies, bias and activation around the tiles, and constant weights as panels.
+#include "engine/kernels/fast/rows.h"
+
+#include "engine/base/vectorised.h"
+#include "engine/kernels/cpu/output_stage_avx2.h"
+
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace loopscope::fast {
+
+namespace {
+
+#if LS_HAS_AVX2
+
+const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
+
+/// Eight columns of a tile: what belongs to a channel is loaded once for all rows.
+template <typename T> [[gnu::target("avx2")]] void finishEight(const int32_t* sums, int rows, const OutputStage& stage, int64_t channel,
+                                                               const int32_t* bias, T* to, int64_t stride)
+{
+    const __m256i low = _mm256_set1_epi32(stage.min - stage.zero), high = _mm256_set1_epi32(stage.max - stage.zero);
+    const __m256i zero = _mm256_set1_epi32(stage.zero), bytes = _mm256_set1_epi32(0x0C080400);
+    const __m256i added = bias ? loadChannels(bias) : _mm256_setzero_si256(), left = loadChannels(stage.left.data() + channel);
+    const __m256i fixed = loadChannels(stage.fixed.data() + channel), right = loadChannels(stage.right.data() + channel);
+    for (int r = 0; r < rows; ++r, sums += kTileColumns, to += stride) {
+        __m256i x = _mm256_sllv_epi32(_mm256_add_epi32(loadChannels(sums), added), left);
+        x = roundingDivide(doublingHighMul(x, fixed), right);
+        x = _mm256_add_epi32(_mm256_max_epi32(_mm256_min_epi32(x, high), low), zero);
+        const __m256i packed = _mm256_shuffle_epi8(x, bytes);
+        const __m128i together = _mm_unpacklo_epi32(_mm256_castsi256_si128(packed), _mm256_extracti128_si256(packed, 1));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(to), together);
+    }
+}
+
+#endif
+
+template <typename T> void finishStored(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<T>& out)
+{
+    int64_t column = panel * kTileColumns;
+    T* to = out.to + row * out.stride + column;
+    int64_t columns = std::min(kTileColumns, out.columns - column);
+#if LS_HAS_AVX2
+    if (kUseAvx2 && out.stage.scaling != Scaling::real && out.stage.scaling != Scaling::single)
+        for (; columns >= 8; columns -= 8, column += 8, sums += 8, to += 8)
+            finishEight(sums, rows, out.stage, out.firstChannel + column, out.bias ? out.bias + column : nullptr, to, out.stride);
+#endif
+    if (columns > 0)
+        for (int r = 0; r < rows; ++r)
+            out.stage.applyRow(sums + r * kTileColumns, out.bias ? out.bias + column : nullptr, out.firstChannel + column, columns,
+                               to + r * out.stride);
+}
+
+} // namespace
+
+void finishTile(const float* sums, int64_t row, int rows, int64_t panel, const FloatOutput& out)
+{
+    const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
+    const float* const bias = out.finish.bias ? out.finish.bias + column : nullptr;
+    for (int r = 0; r < rows; ++r) {
+        float* const to = out.to + (row + r) * out.stride + column;
+        for (int64_t c = 0; c < columns; ++c)
+            to[c] = std::min(std::max(sums[r * kTileColumns + c] + (bias ? bias[c] : 0.0F), out.finish.low), out.finish.high);
+    }
+}
+void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<int8_t>& out)
+{
+    finishStored(sums, row, rows, panel, out);
+}
+void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<uint8_t>& out)
+{
+    finishStored(sums, row, rows, panel, out);
+}
+
+void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const HybridOutput& out)
+{
+    const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
+    for (int r = 0; r < rows; ++r, sums += kTileColumns) {
+        const float rowScale = out.rowScales[row + r];
+        float* const to = out.to + (row + r) * out.stride + column;
+        for (int64_t c = 0; c < columns; ++c) {
+            const auto sum = static_cast<float>(sums[c]);
+            const float scale = out.columnScales[column + c];
+            const float value =
+                (out.isColumnFirst ? sum * scale * rowScale : sum * (rowScale * scale)) + (out.bias ? out.bias[column + c] : 0.0F);
+            to[c] = out.isNanLow ? std::min(std::max(out.range.min, value), out.range.max) : clampTo(value, out.range);
+        }
+    }
+}
+
+void multiplyRows(const int16_t* const* rows, int64_t count, int64_t depth, const int16_t* panels, int64_t firstPanel, int64_t lastPanel,
+                  const WideOutput& out)
+{
+    constexpr int64_t kTogether = 240; // products below 2²³ in pairs below 2²⁴: their sum fits 32 bits
+    alignas(64) int32_t part[kTileRows * kTileColumns];
+    int64_t sums[kTileRows * kTileColumns];
+    for (int64_t panel = firstPanel; panel < lastPanel; ++panel)
+        for (int64_t row = 0; row < count; row += kTileRows) {
+            const auto tile = static_cast<int>(std::min<int64_t>(kTileRows, count - row));
+            std::fill_n(sums, tile * kTileColumns, 0);
+            for (int64_t from = 0; from < depth; from += kTogether) {
+                const int16_t* partRows[kTileRows];
+                for (int r = 0; r < tile; ++r) partRows[r] = rows[row + r] + from;
+                multiplyTile(partRows, tile, std::min(kTogether, depth - from) / 2, panels + (panel * depth + from) * kTileColumns, part);
+                for (int64_t i = 0; i < tile * kTileColumns; ++i) sums[i] += part[i];
+            }
+            const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
+            for (int r = 0; r < tile; ++r)
+                for (int64_t c = 0; c < columns; ++c) {
+                    const int64_t sum = sums[r * kTileColumns + c], channel = out.firstChannel + column + c;
+                    int16_t& to = out.to[(row + r) * out.stride + column + c];
+                    if (out.narrowBias)
+                        to = static_cast<int16_t>(out.stage.apply(
+                            static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(out.narrowBias[column + c])), channel));
+                    else
+                        to = static_cast<int16_t>(out.stage.apply64(
+                            static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(out.bias ? out.bias[column + c] : 0)),
+                            channel));
+                }
+        }
+}
+
+void copyWidened(const float* from, int64_t count, int32_t, float* to)
+{
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+}
+
+LS_VECTORISED void copyWidened(const int8_t* from, int64_t count, int32_t zero, int16_t* to)
+{
+    const auto less = static_cast<int16_t>(zero);
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int16_t>(from[i] - less);
+}
+
+LS_VECTORISED void copyWidened(const uint8_t* from, int64_t count, int32_t zero, int16_t* to)
+{
+    const auto less = static_cast<int16_t>(zero);
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int16_t>(from[i] - less);
+}
+
+Result<std::shared_ptr<const PackedWeights>> packedRows(const Tensor& weights, int64_t groups, int64_t rows, int64_t depth, int32_t zero)
+{
+    const PackedLayout layout = {rows, depth, groups, zero, 1U | static_cast<uint32_t>(weights.dtype) << 8U};
+    if (weights.dtype == DType::f32) {
+        const int64_t elements = panelElements<float>(rows, depth);
+        return packedOnce(weights, layout, static_cast<size_t>(groups * elements) * sizeof(float), [&](PackedWeights& packed) {
+            for (int64_t g = 0; g < groups; ++g)
+                packPanels(weights.as<float>() + g * rows * depth, rows, depth, depth, 1, packed.as<float>() + g * elements);
+        });
+    }
+    const int64_t elements = panelElements<int16_t>(rows, depth);
+    return packedOnce(weights, layout, static_cast<size_t>(groups * elements) * sizeof(int16_t), [&](PackedWeights& packed) {
+        std::vector<int16_t> wide(static_cast<size_t>(rows * depth));
+        for (int64_t g = 0; g < groups; ++g) {
+            packIntegerRows(weights, g * rows, rows, depth, zero, depth, rows, wide.data());
+            packPairs(wide.data(), rows, depth, packed.as<int16_t>() + g * elements);
+        }
+    });
+}
+
+Status checkFinite(const Tensor& weights)
+{
+    if (weights.dtype != DType::f32) return {};
+    const float* const values = weights.as<float>();
+    for (int64_t i = 0, count = weights.elementCount(); i < count; ++i)
+        if (!std::isfinite(values[i])) return Error(ErrorCode::unsupported, "weights that are no finite numbers");
+    return {};
+}
+
+} // namespace loopscope::fast

@@ -1,0 +1,174 @@
+// The inner loops of depthwise convolutions: each channel of a pixel is a sum over the taps of its window, whose pixels are told by
+// pointers. A block of channels goes along a whole row of pixels, so that its weights stay at hand.
+#include "engine/kernels/fast/product.h"
+
+#include <algorithm>
+#include <cmath>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define LS_HAS_AVX2 1
+#else
+#define LS_HAS_AVX2 0
+#endif
+
+namespace loopscope::fast {
+
+namespace {
+
+/// Where a channel lies in its block of pairs: 0 … 3 and 8 … 11 in the first vector, 4 … 7 and 12 … 15 in the second, as AVX2 interleaves.
+constexpr int64_t slotOf(int64_t channel) { return (channel & 3) | (channel & 4) << 1 | (channel & 8) >> 1; }
+
+} // namespace
+
+namespace baseline {
+
+void multiplyTaps(const float* const* taps, int64_t tapCount, int64_t pixels, const float* weights, int64_t channels,
+                  const FloatFinish& finish, float* to)
+{
+    for (int64_t p = 0; p < pixels; ++p, taps += tapCount, to += channels) {
+        std::fill_n(to, channels, 0.0F);
+        for (int64_t t = 0; t < tapCount; ++t)
+            for (int64_t c = 0; c < channels; ++c) to[c] += taps[t][c] * weights[t * channels + c];
+        for (int64_t c = 0; c < channels; ++c)
+            to[c] = std::min(std::max(to[c] + (finish.bias ? finish.bias[c] : 0.0F), finish.low), finish.high);
+    }
+}
+
+template <typename T> void multiplyTaps(const T* const* taps, int64_t tapPairs, int64_t pixels, const int16_t* weights,
+                                        const int32_t* start, int64_t channelBlocks, int32_t* sums)
+{
+    for (int64_t p = 0; p < pixels; ++p, taps += 2 * tapPairs)
+        for (int64_t c = 0; c < channelBlocks * kTileColumns; ++c) {
+            const int64_t block = c / kTileColumns;
+            auto sum = static_cast<uint32_t>(start[c]);
+            for (int64_t t = 0; t < 2 * tapPairs; ++t) {
+                const int16_t w = weights[((block * tapPairs + t / 2) * kTileColumns + slotOf(c % kTileColumns)) * 2 + t % 2];
+                sum += static_cast<uint32_t>(int32_t{taps[t][c]} * int32_t{w});
+            }
+            *sums++ = static_cast<int32_t>(sum);
+        }
+}
+
+} // namespace baseline
+
+namespace {
+
+#if LS_HAS_AVX2
+
+const bool kIsWide = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+
+/// One block of channels from `first` on of all pixels; its weights are `apart` floats from tap to tap.
+template <int vectors> [[gnu::target("avx2,fma"), gnu::always_inline]] inline void sumTaps(const float* const* taps, int64_t tapCount,
+                                                                                           int64_t pixels, const float* weights,
+                                                                                           int64_t apart, int64_t channels, int64_t first,
+                                                                                           const FloatFinish& finish, float* to)
+{
+    const __m256 least = _mm256_set1_ps(finish.low), most = _mm256_set1_ps(finish.high);
+    for (int64_t p = 0; p < pixels; ++p, taps += tapCount, to += channels) {
+        __m256 sum[vectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) sum[v] = _mm256_setzero_ps();
+        const float* w = weights;
+        for (int64_t t = 0; t < tapCount; ++t, w += apart) {
+            const float* const x = taps[t] + first;
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v) sum[v] = _mm256_fmadd_ps(_mm256_loadu_ps(x + 8 * v), _mm256_loadu_ps(w + 8 * v), sum[v]);
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) {
+            const __m256 bias = finish.bias ? _mm256_loadu_ps(finish.bias + first + 8 * v) : _mm256_setzero_ps();
+            _mm256_storeu_ps(to + first + 8 * v, _mm256_min_ps(most, _mm256_max_ps(least, _mm256_add_ps(sum[v], bias))));
+        }
+    }
+}
+
+[[gnu::target("avx2,fma")]] void sumAllTaps(const float* const* taps, int64_t tapCount, int64_t pixels, const float* weights,
+                                            const float* packed, int64_t channels, const FloatFinish& finish, float* to)
+{
+    int64_t c = 0;
+    for (; c + kTapBlock <= channels; c += kTapBlock)
+        sumTaps<4>(taps, tapCount, pixels, packed + c * tapCount, kTapBlock, channels, c, finish, to);
+    for (; c + 8 <= channels; c += 8) sumTaps<1>(taps, tapCount, pixels, weights + c, channels, channels, c, finish, to);
+    if (c < channels && channels >= 8) // the last vector again, together with what is left
+        return sumTaps<1>(taps, tapCount, pixels, weights + channels - 8, channels, channels, channels - 8, finish, to);
+    for (; c < channels; ++c)
+        for (int64_t p = 0; p < pixels; ++p) {
+            float sum = 0;
+            for (int64_t t = 0; t < tapCount; ++t) sum = __builtin_fmaf(taps[p * tapCount + t][c], weights[t * channels + c], sum);
+            to[p * channels + c] = std::min(std::max(sum + (finish.bias ? finish.bias[c] : 0.0F), finish.low), finish.high);
+        }
+}
+
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i widened(const int8_t* x)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+}
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i widened(const uint8_t* x)
+{
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+}
+
+template <typename T> [[gnu::target("avx2")]] void sumTapPairs(const T* const* taps, int64_t tapPairs, int64_t pixels,
+                                                               const int16_t* weights, const int32_t* start, int64_t channelBlocks,
+                                                               int32_t* sums)
+{
+    for (int64_t block = 0; block < channelBlocks; ++block, weights += 2 * kTileColumns * tapPairs) {
+        const auto* const from = reinterpret_cast<const __m256i*>(start + block * kTileColumns);
+        const __m256i start0 = _mm256_loadu_si256(from), start1 = _mm256_loadu_si256(from + 1);
+        const T* const* tap = taps;
+        for (int64_t p = 0; p < pixels; ++p, tap += 2 * tapPairs) {
+            __m256i low = _mm256_setzero_si256(), high = low;
+            const auto* w = reinterpret_cast<const __m256i*>(weights);
+            for (int64_t t = 0; t < tapPairs; ++t, w += 2) {
+                const __m256i even = widened(tap[2 * t] + block * kTileColumns), odd = widened(tap[2 * t + 1] + block * kTileColumns);
+                low = _mm256_add_epi32(low, _mm256_madd_epi16(_mm256_unpacklo_epi16(even, odd), _mm256_load_si256(w)));
+                high = _mm256_add_epi32(high, _mm256_madd_epi16(_mm256_unpackhi_epi16(even, odd), _mm256_load_si256(w + 1)));
+            }
+            auto* const to = reinterpret_cast<__m256i*>(sums + (p * channelBlocks + block) * kTileColumns);
+            _mm256_storeu_si256(to, _mm256_add_epi32(start0, _mm256_permute2x128_si256(low, high, 0x20)));
+            _mm256_storeu_si256(to + 1, _mm256_add_epi32(start1, _mm256_permute2x128_si256(low, high, 0x31)));
+        }
+    }
+}
+
+#endif
+
+} // namespace
+
+void multiplyTaps(const float* const* taps, int64_t tapCount, int64_t pixels, const float* weights, const float* packed, int64_t channels,
+                  const FloatFinish& finish, float* to)
+{
+#if LS_HAS_AVX2
+    if (kIsWide) return sumAllTaps(taps, tapCount, pixels, weights, packed, channels, finish, to);
+#endif
+    static_cast<void>(packed);
+    baseline::multiplyTaps(taps, tapCount, pixels, weights, channels, finish, to);
+}
+
+template <typename T> void multiplyTaps(const T* const* taps, int64_t tapPairs, int64_t pixels, const int16_t* weights,
+                                        const int32_t* start, int64_t channelBlocks, int32_t* sums)
+{
+#if LS_HAS_AVX2
+    if (kIsWide) return sumTapPairs(taps, tapPairs, pixels, weights, start, channelBlocks, sums);
+#endif
+    baseline::multiplyTaps(taps, tapPairs, pixels, weights, start, channelBlocks, sums);
+}
+template void multiplyTaps(const int8_t* const*, int64_t, int64_t, const int16_t*, const int32_t*, int64_t, int32_t*);
+template void multiplyTaps(const uint8_t* const*, int64_t, int64_t, const int16_t*, const int32_t*, int64_t, int32_t*);
+template void baseline::multiplyTaps(const int8_t* const*, int64_t, int64_t, const int16_t*, const int32_t*, int64_t, int32_t*);
+template void baseline::multiplyTaps(const uint8_t* const*, int64_t, int64_t, const int16_t*, const int32_t*, int64_t, int32_t*);
+
+void packTaps(const int16_t* weights, int64_t tapCount, int64_t channels, int16_t* packed)
+{
+    const int64_t pairs = (tapCount + 1) / 2;
+    for (int64_t block = 0; block < panelsOf(channels); ++block)
+        for (int64_t t = 0; t < 2 * pairs; ++t)
+            for (int64_t i = 0; i < kTileColumns; ++i) {
+                const int64_t c = block * kTileColumns + i;
+                packed[((block * pairs + t / 2) * kTileColumns + slotOf(i)) * 2 + t % 2] =
+                    t < tapCount && c < channels ? weights[t * channels + c] : int16_t{0};
+            }
+}
+
+} // namespace loopscope::fast

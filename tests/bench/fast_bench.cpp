@@ -1,0 +1,216 @@
+// The profile `fast`: the layers of a MobileNet, a ResNet's convolutions and a transformer's products, operator by operator on one thread,
+// beside oneDNN called directly where this was built with it, beside the reference kernels, and on two threads. Each ratio is of medians
+// that were taken in turn, in CPU time of the thread: what else the machine does hardly shows. With LAYERS set each layer is listed.
+#include "engine/base/clock.h"
+#include "tests/bench/onednn.h"
+#include "tests/bench/report.h"
+#include "tests/unit/kernels/kernel_harness.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+using namespace loopscope;
+
+namespace {
+
+struct Layer {
+    int64_t side, inputs, outputs, filter, stride;
+    bool isDepthwise = false;
+};
+
+std::vector<Layer> mobilenet()
+{
+    std::vector<Layer> layers = {{224, 3, 32, 3, 2, false}};
+    const int64_t blocks[][3] = {{112, 64, 1}, {112, 128, 2}, {56, 128, 1}, {56, 256, 2}, {28, 256, 1},  {28, 512, 2}, {14, 512, 1},
+                                 {14, 512, 1}, {14, 512, 1},  {14, 512, 1}, {14, 512, 1}, {14, 1024, 2}, {7, 1024, 1}};
+    int64_t channels = 32;
+    for (const auto& [side, outputs, stride] : blocks) {
+        layers.push_back({side, channels, channels, 3, stride, true});
+        layers.push_back({side / stride, channels, outputs, 1, 1, false});
+        channels = outputs;
+    }
+    return layers;
+}
+
+TestTensor filled(DType dtype, const Shape& shape, float scale)
+{
+    TestTensor tensor;
+    tensor.dtype = dtype;
+    tensor.shape = shape;
+    tensor.data.resize(byteSize(dtype, shape.elementCount()));
+    uint32_t random = 1;
+    for (size_t i = 0; i < tensor.data.size() / (dtype == DType::i8 ? 1 : 4); ++i) {
+        random = random * 1664525U + 1013904223U;
+        const auto number = static_cast<int8_t>(random >> 24);
+        if (dtype == DType::i8) tensor.data[i] = static_cast<std::byte>(number);
+        else if (dtype == DType::f32) reinterpret_cast<float*>(tensor.data.data())[i] = static_cast<float>(number) / 128.0F;
+        else reinterpret_cast<int32_t*>(tensor.data.data())[i] = number;
+    }
+    if (dtype != DType::f32) tensor.quantization = std::make_shared<const Quantization>(Quantization::perTensor(scale, 0));
+    return tensor;
+}
+
+/// One operator, prepared for a profile, with its operands.
+class Prepared {
+public:
+    Prepared(const std::string& kind, const AttributeList& attributes, std::vector<TestTensor> inputs, const Shape& result, Profile profile,
+             int threads)
+        : m_inputs(std::move(inputs)),
+          m_result(filled(m_inputs[0].dtype, result, 0.05F)),
+          m_runtime(threads)
+    {
+        m_op.kind = {"tfl", kind};
+        for (const NamedAttribute& attribute : attributes) setAttribute(m_op.attributes, attribute.key, attribute.value);
+        for (TestTensor& input : m_inputs) m_views.push_back(view(input));
+        for (const Tensor& input : m_views) m_in.push_back(&input);
+        m_out = view(m_result);
+        const Tensor* const out = &m_out;
+        auto kernel = KernelRegistry::builtin().find(m_op.kind, profile)->prepare({m_op, m_in, {&out, 1}, true, nullptr, profile});
+        if (!kernel.ok()) {
+            std::fprintf(stderr, "error: %s: %s\n", kind.c_str(), kernel.error().message().c_str());
+            std::exit(1);
+        }
+        m_kernel = std::move(kernel).value();
+    }
+    void run()
+    {
+        Tensor* out = &m_out;
+        if (!m_kernel.run({m_in.data(), &out, m_kernel.params.get(), &m_runtime, static_cast<int>(m_in.size()), 1}).ok()) std::exit(1);
+    }
+
+private:
+    /// Its scratch memory stays, as an interpreter's does.
+    class Runtime : public TestRuntime {
+    public:
+        using TestRuntime::TestRuntime;
+        std::byte* scratch(size_t bytes) override
+        {
+            if (m_block.size() < bytes + 64) m_block.resize(bytes + 64);
+            return m_block.data() + (64 - reinterpret_cast<uintptr_t>(m_block.data()) % 64) % 64;
+        }
+
+    private:
+        std::vector<std::byte> m_block;
+    };
+
+    static Tensor view(TestTensor& from)
+    {
+        Tensor tensor;
+        tensor.dtype = from.dtype;
+        tensor.shape = from.shape;
+        tensor.data = from.data.data();
+        tensor.bytes = from.data.size();
+        tensor.quantization = from.quantization.get();
+        return tensor;
+    }
+
+    Operator m_op;
+    std::vector<TestTensor> m_inputs;
+    TestTensor m_result;
+    std::vector<Tensor> m_views;
+    std::vector<const Tensor*> m_in;
+    Tensor m_out;
+    PreparedKernel m_kernel;
+    Runtime m_runtime;
+};
+
+Prepared prepared(const Layer& layer, DType dtype, Profile profile, int threads)
+{
+    const int64_t side = (layer.side + layer.stride - 1) / layer.stride;
+    const Shape filter = layer.isDepthwise ? Shape({1, layer.filter, layer.filter, layer.inputs})
+                                           : Shape({layer.outputs, layer.filter, layer.filter, layer.inputs});
+    const AttributeList attributes = {{"padding", Word{"SAME"}},
+                                      {"stride_h", layer.stride},
+                                      {"stride_w", layer.stride},
+                                      {"act", Word{"RELU6"}},
+                                      {"depth_multiplier", int64_t{1}}};
+    return {layer.isDepthwise ? "depthwise_conv_2d" : "conv_2d",
+            attributes,
+            {filled(dtype, Shape({1, layer.side, layer.side, layer.inputs}), 0.02F), filled(dtype, filter, 0.01F),
+             filled(dtype == DType::f32 ? DType::f32 : DType::i32, Shape({layer.outputs}), 0.0002F)},
+            Shape({1, side, side, layer.outputs}),
+            profile,
+            threads};
+}
+
+int64_t clockNs(clockid_t clock)
+{
+    timespec t = {};
+    clock_gettime(clock, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+template <typename Run> int64_t duration(Run run, clockid_t clock)
+{
+    const int64_t from = clockNs(clock);
+    run();
+    return clockNs(clock) - from;
+}
+
+int64_t median(std::vector<int64_t>& times)
+{
+    std::nth_element(times.begin(), times.begin() + static_cast<int64_t>(times.size() / 2), times.end());
+    return times[times.size() / 2];
+}
+
+/// Adds the medians of both, taken in turn.
+template <typename A, typename B> void inTurn(A a, B b, int64_t& sumA, int64_t& sumB, clockid_t clock = CLOCK_THREAD_CPUTIME_ID)
+{
+    std::vector<int64_t> timesA, timesB;
+    a();
+    b();
+    for (int i = 0; i < 15; ++i) {
+        timesA.push_back(duration(a, clock));
+        timesB.push_back(duration(b, clock));
+    }
+    sumA += median(timesA);
+    sumB += median(timesB);
+}
+
+double ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast<double>(std::max<int64_t>(b, 1)); }
+
+void measure(const char* name, const std::vector<Layer>& layers, DType dtype, double goal)
+{
+    const std::string prefix = std::string("fast_") + name;
+    int64_t ours = 0, reference = 0, one = 0, two = 0;
+    for (const Layer& layer : layers) {
+        Prepared fast = prepared(layer, dtype, Profile::fast, 1), slow = prepared(layer, dtype, Profile::reference, 1);
+        inTurn([&] { fast.run(); }, [&] { slow.run(); }, ours, reference);
+        Prepared shared = prepared(layer, dtype, Profile::fast, 2);
+        inTurn([&] { fast.run(); }, [&] { shared.run(); }, one, two, CLOCK_MONOTONIC);
+    }
+    bench::note((prefix + "_time").c_str(), static_cast<double>(ours) / 1e6, "ms");
+    bench::report((prefix + "_of_reference").c_str(), ratio(ours, reference), "times", 0.6);
+    bench::note((prefix + "_two_threads_of_one").c_str(), ratio(two, one), "times");
+    if (!bench::OneDnn::isHere()) return;
+    int64_t again = 0, theirs = 0;
+    for (const Layer& layer : layers) {
+        Prepared fast = prepared(layer, dtype, Profile::fast, 1);
+        bench::OneDnn beside(layer.side, layer.inputs, layer.outputs, layer.filter, layer.stride, layer.isDepthwise, dtype == DType::i8);
+        const int64_t before = again, theirsBefore = theirs;
+        inTurn([&] { fast.run(); }, [&] { beside.run(); }, again, theirs);
+        if (std::getenv("LAYERS"))
+            std::printf("  %3ld %4ld to %4ld by %ld, stride %ld%s: %6.0f us, %.2f times\n", layer.side, layer.inputs, layer.outputs,
+                        layer.filter, layer.stride, layer.isDepthwise ? ", depthwise" : "", static_cast<double>(again - before) / 1e3,
+                        ratio(again - before, theirs - theirsBefore));
+    }
+    bench::report((prefix + "_of_onednn").c_str(), ratio(again, theirs), "times", goal);
+}
+
+} // namespace
+
+int main()
+{
+    measure("mobilenet_f32", mobilenet(), DType::f32, 1.10);
+    measure("mobilenet_i8", mobilenet(), DType::i8, 1.35);
+    const std::vector<Layer> resnet = {
+        {56, 64, 64, 3, 1}, {28, 128, 128, 3, 1}, {14, 256, 256, 3, 1}, {7, 512, 512, 3, 1}, {56, 256, 64, 1, 1}};
+    measure("resnet_f32", resnet, DType::f32, 1.25);
+    // A block of width 768 and length 128 is products of 128 rows; as convolutions they are one pixel by 128.
+    const std::vector<Layer> transformer = {{11, 768, 768, 1, 1}, {11, 768, 3072, 1, 1}, {11, 3072, 768, 1, 1}};
+    measure("transformer_f32", transformer, DType::f32, 1.2);
+    if (!bench::OneDnn::isHere()) std::printf("onednn skipped: built without it\n");
+    return 0;
+}
