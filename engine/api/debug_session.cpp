@@ -3,6 +3,7 @@
 #include "engine/api/debug_session_impl.h"
 
 #include "engine/base/text.h"
+#include "engine/debug/host_call.h"
 #include "engine/ir/frames.h"
 #include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
@@ -168,6 +169,12 @@ public:
         LS_TRY(Edited edited, m_session.set(request, m_frame));
         return stopped(std::move(edited.stop));
     }
+    Result<Outcome> operator()(const request::GiveOutput& request)
+    {
+        Outcome outcome;
+        LS_TRY(outcome.given, m_session.giveOutput(request, m_frame));
+        return outcome;
+    }
     Result<Outcome> operator()(const request::AddBreakpoint& request)
     {
         Outcome outcome;
@@ -303,15 +310,23 @@ std::string operatorOf(const Model& model, const BreakpointInfo& breakpoint)
     if (place.empty() || place.find('*') != std::string::npos || place.find("...") != std::string::npos) return {};
     Result<Address> parsed = parsePattern(place);
     if (!parsed.ok()) return {};
-    const Result<ResolvedAddress> resolved = resolveAddress(model, withoutIterations(std::move(parsed).value()));
-    if (!resolved.ok() || resolved->address.target != TargetKind::op) return {};
-    return toString(resolved->address);
+    Result<ResolvedAddress> resolved = resolveAddress(model, withoutIterations(std::move(parsed).value()));
+    if (!resolved.ok()) return {};
+    Address& address = resolved->address;
+    if (model.dialect == Dialect::tf && address.target == TargetKind::output && address.slot == 0) {
+        address.target = TargetKind::op; // a node and its first output have one name
+        address.slot = -1;
+    }
+    return address.target == TargetKind::op ? toString(address) : std::string();
 }
 
 Result<BreakpointInfo> DebugSession::addBreakpoint(const BreakpointSpec& spec, FrameContext frame)
 {
-    return ask([&](Inspector&) -> Result<BreakpointInfo> {
-        LS_TRY(const int number, m_impl->breakpoints.add(spec, frame));
+    return ask([&](Inspector& inspector) -> Result<BreakpointInfo> {
+        BreakpointSpec canonical = spec;
+        for (std::string& word : canonical.words) word = withoutHostCall(inspector.model(), word);
+        canonical.within = withoutHostCall(inspector.model(), canonical.within);
+        LS_TRY(const int number, m_impl->breakpoints.add(canonical, frame));
         return m_impl->breakpoints.get(number);
     });
 }

@@ -34,12 +34,19 @@ struct Edited {
     bool endsRecording = false; ///< a recording tells one course of events
 };
 
+/// A result that was given to an operator without a kernel.
+struct GivenOutput {
+    std::string place; ///< canonical, without iterations: "main/while#0:body/sinh#1:0"
+    std::string type;  ///< "f32[4]"
+};
+
 /// What any request came to: what its kind of request answers with.
 struct Outcome {
     std::optional<Stop> stop;                 ///< of what begins, moves and edits
     std::optional<BreakpointInfo> breakpoint; ///< that was made
     std::optional<RecordingState> recording;  ///< that began or ended
     std::shared_ptr<const Drift> drift;
+    std::optional<GivenOutput> given;
 };
 
 namespace detail {
@@ -103,6 +110,10 @@ public:
     // Movement and edits; `frame` is the one that short forms and requests are about.
     Result<Stop> move(const request::Move& move, FrameContext frame = {});
     Result<Edited> set(const request::SetValue& request, FrameContext frame = {});
+    /// Errors: usage (the operator has a kernel, or ran with another result in this run; no such place or source), badFile.
+    Result<GivenOutput> giveOutput(const request::GiveOutput& request, FrameContext frame = {});
+    /// Whether the operator has no kernel, so that its results can be given. From any thread.
+    bool canGive(GraphId graph, OperatorId op) const;
     Status mark(const std::string& name);
     Status takeNote(const std::string& text);
     /// Marks and notes of an earlier session: their places are where the same inputs led then.

@@ -1,6 +1,9 @@
 // How a session begins runs, moves through them and changes them: requests become calls of RunControl.
 #include "engine/api/debug_session_impl.h"
 
+#include "engine/observe/address_names.h"
+#include "engine/tensor/value_text.h"
+
 #include <algorithm>
 
 namespace loopscope {
@@ -49,14 +52,16 @@ public:
         LS_TRY(const TypedPlace place, typed(toString(move.address)));
         return control().goTo(place.resolved);
     }
-    Result<StopReport> operator()(const request::GoToForwardLoop&)
+    Result<StopReport> operator()(const request::GoToPartnerLoop& move)
     {
-        LS_TRY(const std::optional<ForwardIteration> found, findForwardIteration(m_session.engine, m_frame));
-        if (!found)
-            return Error(ErrorCode::usage,
-                         "no iteration around this stop takes from a stack, list or array what another loop has put there")
-                .at("goto forward");
-        return control().goToTick(found->tick);
+        LS_TRY(const std::optional<ForwardIteration> found,
+               move.backward ? findBackwardIteration(m_session.engine, m_frame) : findForwardIteration(m_session.engine, m_frame));
+        if (found) return control().goToTick(found->tick);
+        if (move.backward)
+            return Error(ErrorCode::usage, "no other loop takes from a stack, list or array what an iteration around this stop puts there")
+                .at("goto backward");
+        return Error(ErrorCode::usage, "no iteration around this stop takes from a stack, list or array what another loop has put there")
+            .at("goto forward");
     }
     Result<StopReport> operator()(const request::GoToWrite& move)
     {
@@ -107,6 +112,7 @@ Result<StopReport> DebugSession::Impl::start(const request::Begin& request, cons
         if (!initial) initial = std::make_shared<const MachineState>(executor.snapshot());
         else LS_CHECK_OK(executor.restore(*initial));
         if (order) executor.setScheduleSeed(*order);
+        if (subject.given) subject.given->begin();
         for (size_t i = 0; i < bound.inputs.size(); ++i)
             LS_CHECK_OK(executor.setInput(static_cast<int>(i), bound.inputs[i].forRun(0).view()));
     }
@@ -206,6 +212,44 @@ Result<Edited> DebugSession::set(const request::SetValue& request, FrameContext 
         if (edited.endsRecording) recording->edited();
         return edited;
     });
+}
+
+Result<GivenOutput> DebugSession::giveOutput(const request::GiveOutput& request, FrameContext frame)
+{
+    Impl& impl = *m_impl;
+    if (isReplay()) return Error(ErrorCode::usage, "a recording has its results");
+    if (!impl.subject.given) return Error(ErrorCode::usage, "every operator of this model has a kernel; 'set' changes values");
+    return ask([&](Inspector&) -> Result<GivenOutput> {
+        LS_TRY(const TypedPlace place, resolveTyped(impl.engine, frame, request.place));
+        const Graph& graph = model().graph(place.resolved.graph);
+        ValueId id = place.resolved.value;
+        if (!id.valid() && place.resolved.op.valid() && graph.op(place.resolved.op).results.size() == 1)
+            id = graph.op(place.resolved.op).results.front();
+        if (!id.valid() || graph.value(id).role != ValueRole::result)
+            return Error(ErrorCode::usage, "this is no result of an operator").at("'" + request.place + "'").expected("as 'sinh#1:0'");
+        const Value& value = graph.value(id);
+        GivenResult result;
+        TensorType type = value.type;
+        if (request.source.ends_with(".lstrace")) {
+            if (!impl.subject.recorded) return Error(ErrorCode::usage, "recordings are not read here").at(request.source);
+            LS_TRY(result, impl.subject.recorded(request.source, value.slot));
+        } else {
+            const Port port{request.place, {}, id, value.slot, value.type};
+            const std::shared_ptr<const BoundInputs> last = lastInputs();
+            LS_TRY(Array array, bindInput(port, request.source, seed(), last.get()));
+            type.shape = array.shape;
+            result = [array = std::move(array)](const std::string&) -> Result<Array> { return array; };
+        }
+        LS_CHECK_OK(impl.subject.given->give(graph.op(value.producer), value.slot, std::move(result)));
+        Address address = withoutIterations(place.resolved.address);
+        return GivenOutput{toString(address), shortType(type)};
+    });
+}
+
+bool DebugSession::canGive(GraphId graph, OperatorId op) const
+{
+    if (!m_impl->subject.given || !model().hasGraph(graph) || !op.valid()) return false;
+    return m_impl->subject.given->standsIn(model().graph(graph).op(op));
 }
 
 Status DebugSession::mark(const std::string& name)

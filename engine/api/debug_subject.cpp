@@ -24,6 +24,10 @@ Result<DebugSubject> subjectOf(const Model& model, const std::string& name, Open
     execution.signature = subject.target.signature;
     execution.cancel = subject.cancel.get();
     execution.keepAll = true; // a debugger shows values that the rest of the run does not need any more
+    if (execution.kernels == nullptr && GivenResults::areNeeded(model)) {
+        subject.given = std::make_unique<GivenResults>(model);
+        execution.kernels = subject.given.get();
+    }
     LS_TRY(subject.executor, makeExecutor(model, subject.target.graph, execution));
     return subject;
 }

@@ -7,6 +7,7 @@
 #include "engine/debug/checkpoint_store.h"
 #include "engine/debug/reference/reference.h"
 #include "engine/exec/executor.h"
+#include "engine/exec/given_results.h"
 #include "engine/exec/interpreter.h"
 #include "engine/observe/execution_observer.h"
 
@@ -58,18 +59,22 @@ struct DebugSubject {
     const Model* model = nullptr;      ///< outlives the session
     RunTarget target;
     std::unique_ptr<CancelFlag> cancel;
-    std::unique_ptr<Executor> executor; ///< looks at `cancel`
-    bool isReplay = false;              ///< a recording: it has its inputs
-    std::string note;                   ///< to be said once, before the first request; empty: nothing
-    std::string selection;              ///< TensorFlow graphs: "22 of 25 nodes after pruning; …"
-    std::string level;                  ///< of a recording, "level statistics": what is in it
-    std::vector<std::string> inputs;    ///< as typed after --input
+    std::unique_ptr<GivenResults> given; ///< its registry; null: every operator has a kernel
+    std::unique_ptr<Executor> executor;  ///< looks at `cancel`
+    bool isReplay = false;               ///< a recording: it has its inputs
+    std::string note;                    ///< to be said once, before the first request; empty: nothing
+    std::string selection;               ///< TensorFlow graphs: "22 of 25 nodes after pruning; …"
+    std::string level;                   ///< of a recording, "level statistics": what is in it
+    std::vector<std::string> inputs;     ///< as typed after --input
     uint64_t seed = 1;
     TimelineBudget budget;
     /// What the model said in those steps of a recording; asked by the engine's thread.
     std::function<std::string(int64_t first, int64_t last)> printed;
     /// Begins a recording of the runs to come. Empty: it cannot be recorded.
     std::function<Result<std::unique_ptr<RunRecorder>>(const RecordingRequest&)> record;
+    /// The result `slot` of an operator in the run of a recording, by the operator's address; belongs to the engine's thread. Empty: there
+    /// are no recordings here.
+    std::function<Result<GivenResult>(const std::string& path, int slot)> recorded;
     /// Makes the run that this one is held against, for inputs as typed; `last` is what the run before was fed with, null: there was none.
     /// Empty: there is no reference.
     std::function<Result<std::unique_ptr<Reference>>(const std::vector<std::string>& inputs, const BoundInputs* last)> reference;

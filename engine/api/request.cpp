@@ -40,7 +40,7 @@ struct MoveWords {
     }
     std::string operator()(const request::GoToPlace& move) const { return "goto " + move.place; }
     std::string operator()(const request::GoToAddress& move) const { return "goto " + toString(move.address); }
-    std::string operator()(const request::GoToForwardLoop&) const { return "goto forward"; }
+    std::string operator()(const request::GoToPartnerLoop& move) const { return move.backward ? "goto backward" : "goto forward"; }
     std::string operator()(const request::GoToWrite& move) const
     {
         constexpr std::array<const char*, 4> names = {"lastwrite", "lastchange", "nextwrite", "nextchange"};
@@ -61,6 +61,7 @@ struct RequestWords {
     std::string operator()(const request::GiveInput& request) const { return "input " + request.text; }
     std::string operator()(const request::Move& move) const { return std::visit(MoveWords(), move); }
     std::string operator()(const request::SetValue& request) const { return "set " + request.place + " = " + request.expression; }
+    std::string operator()(const request::GiveOutput& request) const { return "give " + request.place + " = " + request.source; }
     std::string operator()(const request::AddBreakpoint& request) const
     {
         return std::string(commandName(request.spec.command)) + " " + specText(request.spec);

@@ -67,8 +67,10 @@ struct GoToPlace {
 struct GoToAddress {
     Address address;
 };
-/// From an iteration of a gradient loop to the iteration of the forward loop that it belongs to.
-struct GoToForwardLoop {};
+/// From an iteration of a gradient loop to the iteration of the forward loop that it belongs to; `backward`: the other way.
+struct GoToPartnerLoop {
+    bool backward = false;
+};
 /// To the write that a search finds: `lastwrite V -g`.
 struct GoToWrite {
     HistoryQuery query = HistoryQuery::lastWrite;
@@ -81,13 +83,18 @@ struct SwitchTimeline {
     TimelineId timeline = 1;
 };
 using Move = std::variant<Resume, Step, Finish, Until, Advance, Iterate, GoToStart, GoToEnd, GoToStep, GoToPercent, GoToPlace, GoToAddress,
-                          GoToForwardLoop, GoToWrite, Back, Forward, SwitchTimeline>;
+                          GoToPartnerLoop, GoToWrite, Back, Forward, SwitchTimeline>;
 
 // Changes.
 
 /// `set n = 7`: from here the run goes on in a timeline of its own.
 struct SetValue {
     std::string place, expression;
+};
+/// `give sinh#1 = out.npy`: what an operator that has no kernel gives from its next execution on.
+struct GiveOutput {
+    std::string place;  ///< of the result, as typed
+    std::string source; ///< as after `--input NAME=`, or a recording
 };
 struct AddBreakpoint {
     BreakpointSpec spec;
@@ -138,10 +145,10 @@ struct FindDrift {};
 
 } // namespace request
 
-using Request =
-    std::variant<request::Begin, request::GiveInput, request::Move, request::SetValue, request::AddBreakpoint, request::ToggleBreakpoint,
-                 request::RemoveBreakpoint, request::EnableBreakpoint, request::SetCondition, request::IgnoreHits, request::SetMark,
-                 request::TakeNote, request::SetOrder, request::RecordOn, request::RecordOff, request::Display, request::FindDrift>;
+using Request = std::variant<request::Begin, request::GiveInput, request::Move, request::SetValue, request::GiveOutput,
+                             request::AddBreakpoint, request::ToggleBreakpoint, request::RemoveBreakpoint, request::EnableBreakpoint,
+                             request::SetCondition, request::IgnoreHits, request::SetMark, request::TakeNote, request::SetOrder,
+                             request::RecordOn, request::RecordOff, request::Display, request::FindDrift>;
 
 /// The command that does the same, as a person types it: "break main/add#2", "reverse-step 3". Of ToggleBreakpoint, which is two commands
 /// in one, "toggle …": faces show what it came to.

@@ -124,18 +124,19 @@ void CheckpointStore::remember(TimelineId line, Tick tick, const SharedState& st
     const Key key(line, tick);
     const auto known = m_states.find(key);
     if (known != m_states.end() && known->second.undo) return;
+    const uint64_t before = m_bytes;
+    Entry& entry = place(key, state); // at once: what it adds is known when it is there, and looking it up twice is most of a step's time
+    const uint64_t added = m_bytes - before;
     if (known == m_states.end()) {
         // The ring has its share; checkpoints are not thinned out for it.
-        const uint64_t added = cost(*state);
-        if (added > m_budget.bytes / 4) return;
-        while (!m_ring.empty() && (m_undoBytes + added > m_budget.bytes / 4 || m_bytes + cost(*state) > m_budget.bytes)) forgetOldest();
-        if (m_bytes + cost(*state) > m_budget.bytes) return;
+        const uint64_t share = m_budget.bytes / 4;
+        if (added <= share)
+            while (!m_ring.empty() && (m_undoBytes + added > share || m_bytes > m_budget.bytes)) forgetOldest();
+        if (added > share || m_bytes > m_budget.bytes) return drop(m_states.find(key));
     }
-    const uint64_t before = m_bytes;
-    Entry& entry = place(key, state);
     entry.undo = true;
     m_ring.push_back(key);
-    m_undoBytes += m_bytes - before;
+    m_undoBytes += added;
     while (m_ring.size() > m_budget.undoStates) forgetOldest();
 }
 

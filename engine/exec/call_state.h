@@ -28,6 +28,24 @@ public:
     /// The loop is over: its carried values go to the homes.
     Status finish();
 
+    /// Whether every exchange is the same few pointers, of values whose sizes never change. True at the earliest after the first next().
+    bool isPlain() const { return m_isPlain; }
+    /// Until the next loop begins that is not worth asking: its graphs hold more than kernels.
+    void setMixed()
+    {
+        m_isMixed = true;
+        m_isPlain = false;
+    }
+    /// next() where that is so.
+    void nextPlain()
+    {
+        for (Pair& pair : m_pairs) {
+            pair.input->data = pair.condInput->data = pair.data[pair.now];
+            pair.now ^= 1;
+            pair.output->data = pair.data[pair.now];
+        }
+    }
+
     /// The carried value at a position.
     const Slot& carried(size_t position) const { return m_body->input(position); }
     size_t size() const { return m_plan->sources.size(); }
@@ -72,7 +90,8 @@ private:
     std::vector<Slot*> m_homes;
     std::vector<Pair> m_pairs;        ///< direct form
     std::vector<int32_t> m_constants; ///< direct form: positions that turn constant after the first iteration
-    std::vector<Buffer> m_pool;       ///< pooled form, by size class
+    bool m_isPlain = false, m_isMixed = false;
+    std::vector<Buffer> m_pool; ///< pooled form, by size class
     std::vector<SizeClass> m_classes;
     std::vector<size_t> m_classOf; ///< of the written positions, in the plan's order
     std::vector<int32_t> m_held;   ///< by position: the pool's buffer behind the carried value, −1: none of the pool

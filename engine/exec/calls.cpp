@@ -221,6 +221,7 @@ void Interpreter::Impl::completeCall(CallFrame& frame)
 {
     const CallState& call = *frame.call;
     const int64_t trips = frame.role == CallRole::loop ? frame.iteration : -1;
+    if (m_audience.totals() && frame.activation && frame.role == CallRole::loop) m_audience.totals()->loopEnded(trips);
     if (m_audience.present() && frame.activation) endInvocation(frame.invocation, frame.invocationStart);
     popFrame();
     CallFrame& caller = m_frames.back();

@@ -84,6 +84,17 @@ struct DeadHop {
     std::string predicateText; ///< "true", "false", the index of a _SwitchN; empty if it is gone
 };
 
+/// A Recv that waits, and what keeps its Send from sending.
+struct DataflowWait {
+    GraphId graph;
+    OperatorId receive;
+    std::string address, key;    ///< of the Recv; under which it waits
+    OperatorId send;             ///< invalid: nobody in what runs sends that
+    std::vector<OperatorId> way; ///< from the Send backwards over nodes that have not run; empty: it does not run in this iteration
+    int64_t other = -1;          ///< the way ends at another Recv that waits: which of those listed; −1: it does not
+    bool canRun = false;         ///< the way ends at a node that can run now
+};
+
 /// Read-only questions to a DataflowExecutor, about where it stands.
 class DataflowView {
 public:
@@ -102,6 +113,7 @@ public:
     virtual bool isDead(int depth, ValueId value) const = 0;
     /// From the node backwards to the Switch and its predicate, in the present iteration of its frame. Errors: usage if it is not dead.
     virtual Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const = 0;
+    virtual std::vector<DataflowWait> waits() const = 0;
     virtual std::vector<DataflowRace> races() const = 0;
     /// While a handler is told that a node has run (TrapHandler::afterOperator): names of the frames that complete with it, innermost
     /// first.

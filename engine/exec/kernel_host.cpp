@@ -1,6 +1,7 @@
 #include "engine/exec/kernel_host.h"
 
 #include "engine/base/interruption.h"
+#include "engine/base/memory_shares.h"
 
 #include <algorithm>
 #include <new>
@@ -17,12 +18,14 @@ KernelHost::KernelHost(const ExecutionOptions& options, const Step& step)
 {
 }
 
-KernelHost::~KernelHost() = default;
+KernelHost::~KernelHost() { MemoryShares::all().scratch -= static_cast<int64_t>(m_scratch.capacity()); }
 
 std::byte* KernelHost::scratch(size_t bytes)
 {
     // A kernel cannot be refused its scratch memory in any other way; the run core makes an error of it.
+    const uint64_t before = m_scratch.capacity();
     if (!m_scratch.reserve(bytes).ok()) throw std::bad_alloc();
+    if (m_scratch.capacity() != before) MemoryShares::all().scratch += static_cast<int64_t>(m_scratch.capacity() - before);
     return m_scratch.data();
 }
 

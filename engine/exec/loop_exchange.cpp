@@ -29,6 +29,7 @@ Status aimSlot(Slot& output, std::byte* data, MemoryBlock* heap)
 Status LoopExchange::begin(const LoopPlan& plan, Activation& cond, Activation& body, std::span<const Tensor* const> initial,
                            std::span<Slot* const> homes, std::byte* block)
 {
+    m_isPlain = m_isMixed = false;
     m_plan = &plan;
     m_cond = &cond;
     m_body = &body;
@@ -137,6 +138,9 @@ Status LoopExchange::next()
         aliasSlot(m_body->input(k), m_body->output(k));
         aliasSlot(m_cond->input(k), m_body->output(k));
     }
+    m_isPlain = !m_isMixed && std::ranges::all_of(m_pairs, [](const Pair& pair) {
+        return pair.heap[0] == nullptr && pair.output->fixed && pair.input->fixed && pair.condInput->fixed;
+    });
     return {};
 }
 

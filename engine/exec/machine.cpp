@@ -11,7 +11,7 @@ namespace loopscope {
 /// The next iteration of a loop begins, with its cond.
 inline void Interpreter::Impl::nextIteration(CallFrame& frame)
 {
-    if (m_audience.present()) [[unlikely]]
+    if (m_audience.ofIterations()) [[unlikely]]
         endInvocation(frame.invocation, frame.invocationStart);
     forgetAccesses(frame.invocation);
     frame.taken = {};
@@ -20,7 +20,7 @@ inline void Interpreter::Impl::nextIteration(CallFrame& frame)
     frame.activation = frame.call->cond;
     frame.enteredAtStep = m_step;
     frame.invocation = newInvocation();
-    if (m_audience.present()) [[unlikely]]
+    if (m_audience.ofIterations()) [[unlikely]]
         startInvocation(frame);
 }
 
@@ -85,6 +85,55 @@ inline void Interpreter::Impl::nextIteration(CallFrame& frame)
     return GraphEnd::returned;
 }
 
+namespace {
+
+/// How many kernels a graph consists of; −1: there is something else in it.
+int64_t countOfKernels(const Instruction* code)
+{
+    int64_t count = 0;
+    while (code[count].kind == InstructionKind::kernel) ++count;
+    return code[count].kind == InstructionKind::end ? count : -1;
+}
+
+} // namespace
+
+/// The kernels of a graph that holds nothing else, one after the other.
+[[gnu::always_inline]] inline Status Interpreter::Impl::runKernels(CallFrame& frame)
+{
+    for (const Instruction* at = frame.activation->code(); at->kind == InstructionKind::kernel; ++at) {
+        frame.next = at->index;
+        if (Status status = at->run(at->args); !status.ok()) [[unlikely]]
+            return status;
+        ++m_step;
+    }
+    return {};
+}
+
+/// Whole iterations of a loop whose graphs hold nothing but kernels, as long as nobody wants to hear of them or to stop among them. The
+/// frame stands at the beginning of the body before and after, or, if cond said that it is over, at the end of cond.
+Status Interpreter::Impl::runTrips(CallFrame& frame, bool& isAtCondEnd)
+{
+    CallState& call = *frame.call;
+    if (!call.exchange.isPlain() || !call.verdictIsPlain || m_audience.ofOperators() || m_audience.ofIterations() || m_options.device)
+        return {};
+    const int64_t ofCond = countOfKernels(call.cond->code()), ofBody = countOfKernels(call.body->code());
+    if (ofCond < 0 || ofBody < 0) {
+        call.exchange.setMixed();
+        return {};
+    }
+    while (frame.iteration < m_options.maxSteps && !m_limits.isReached(m_step + ofBody + ofCond) && !m_cancel.requested()) {
+        LS_CHECK_OK(runKernels(frame));
+        call.exchange.nextPlain();
+        nextIteration(frame);
+        LS_CHECK_OK(runKernels(frame));
+        isAtCondEnd = *call.verdictSlot->as<uint8_t>() == 0;
+        if (isAtCondEnd) return {};
+        frame.inCond = false;
+        frame.activation = call.body;
+    }
+    return {};
+}
+
 /// Runs to the end, or (Single) to the next operator boundary. Ends of graphs are passed at once, so that a stop is always before an
 /// operator.
 template <bool Single> Status Interpreter::Impl::execute()
@@ -144,7 +193,16 @@ template <bool Single> Status Interpreter::Impl::execute()
             frame->next = at->index;
             switch (passEnd(*frame, status)) {
             case GraphEnd::over: return status;
-            case GraphEnd::entered: at = frame->activation->code(); break;
+            case GraphEnd::entered:
+                if constexpr (!Single) {
+                    bool isAtCondEnd = false;
+                    if (frame->role == CallRole::loop && !frame->inCond)
+                        if (status = runTrips(*frame, isAtCondEnd); !status.ok()) return fail(std::move(status).takeError());
+                    at = frame->activation->code() + (isAtCondEnd ? countOfKernels(frame->activation->code()) : 0);
+                    break;
+                }
+                at = frame->activation->code();
+                break;
             case GraphEnd::returned:
                 frame = &m_frames.back();
                 at = frame->activation->code() + frame->next;

@@ -78,6 +78,8 @@ private:
     template <bool Single> Status execute();
     GraphEnd passEnd(CallFrame& frame, Status& status);
     void nextIteration(CallFrame& frame);
+    Status runTrips(CallFrame& frame, bool& isAtCondEnd);
+    Status runKernels(CallFrame& frame);
     Status runSized(const Instruction& instruction);
     Status readReferences(const Instruction& instruction);
     Status bringOperands(const Program& program, const Instruction& instruction);

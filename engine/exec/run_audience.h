@@ -4,6 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/observe/execution_observer.h"
+#include "engine/observe/loop_totals.h"
 
 #include <cstdint>
 
@@ -15,7 +16,11 @@ public:
     /// Of the runs that begin from now on; null: nobody.
     void setNext(ExecutionObserver* observer) { m_next = observer; }
     /// Nobody hears anything until open().
-    void close() { m_present = m_ofOperators = nullptr; }
+    void close()
+    {
+        m_present = m_ofOperators = nullptr;
+        m_totals = nullptr;
+    }
     /// A run begins.
     void open()
     {
@@ -39,6 +44,11 @@ public:
     /// The same, if it wants to hear of every operator.
     ExecutionObserver* ofOperators() const { return m_ofOperators; }
 
+    /// The same, if it wants to hear of every iteration of a loop.
+    ExecutionObserver* ofIterations() const { return m_totals ? nullptr : m_present; }
+    /// Who hears of whole loops instead; null: nobody.
+    LoopTotals* totals() const { return m_totals; }
+
     // Durations in nanoseconds.
     bool hasTimes() const { return m_times; }
     int64_t now() const { return m_times ? nowNs() : 0; }
@@ -52,10 +62,12 @@ private:
     {
         m_present = observer;
         m_ofOperators = observer && observer->wantsOperators() ? observer : nullptr;
+        m_totals = dynamic_cast<LoopTotals*>(observer);
     }
 
     ExecutionObserver* m_present = nullptr;
     ExecutionObserver* m_ofOperators = nullptr;
+    LoopTotals* m_totals = nullptr;
     ExecutionObserver* m_next = nullptr;
     ExecutionObserver* m_ofRun = nullptr;
     FanOut m_joined;

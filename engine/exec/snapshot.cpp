@@ -9,11 +9,12 @@ namespace loopscope {
 
 namespace {
 
-/// What an earlier state knows of a value, among values ordered by id; null: nothing.
-const ValueState* find(const std::vector<ValueState>& values, ValueId id)
+/// What an earlier state knows of a value, among values ordered by id; null: nothing. Values are asked for in that order, too: `from` is
+/// where the search goes on.
+const ValueState* find(const std::vector<ValueState>& values, size_t& from, ValueId id)
 {
-    const auto found = std::ranges::lower_bound(values, id, {}, &ValueState::value);
-    return found != values.end() && found->value == id ? &*found : nullptr;
+    while (from < values.size() && values[from].value < id) ++from;
+    return from < values.size() && values[from].value == id ? &values[from] : nullptr;
 }
 
 } // namespace
@@ -40,12 +41,14 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
         saved.taken = frame.taken;
         const FrameState* before = previous && f < previous->frames.size() ? &previous->frames[f] : nullptr;
         const bool sameCall = before && before->invocation == frame.invocation && before->graph == plan.graph;
+        if (sameCall) saved.values.reserve(before->values.size() + 1);
+        size_t place = 0;
         for (size_t v = 0; v < plan.values.size(); ++v) {
             const ValueId id(static_cast<int64_t>(v));
             const bool rootInput = f == 0 && plan.values[v].storage == Storage::input; // of other frames they are the caller's values
             if (!rootInput && !isLive(f, id)) continue;
             const Slot& slot = frame.activation->slot(id);
-            const ValueState* const known = sameCall ? find(before->values, id) : nullptr;
+            const ValueState* const known = sameCall ? find(before->values, place, id) : nullptr;
             saved.values.push_back(known && known->bytes.size() == slot.bytes ? *known
                                                                               : stateOf(id, slot)); // written once in an invocation
         }

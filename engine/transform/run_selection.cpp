@@ -174,7 +174,7 @@ Status addInitialiser(const Model& model, Model& selected)
 
 } // namespace
 
-Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection& selection)
+Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection& selection, const std::vector<OtherRun>& others)
 {
     if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index));
     Model selected = model;
@@ -184,13 +184,17 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
     LS_CHECK_OK(addInitialiser(model, selected));
     const bool whole = selection.feeds.empty() && selection.fetches.empty() && selection.targets.empty();
     for (size_t g = 0; g < graphs; ++g) {
-        if (GraphId(static_cast<int64_t>(g)) == root && !whole) {
+        const GraphId graph(static_cast<int64_t>(g));
+        const auto other = std::ranges::find(others, graph, &OtherRun::root);
+        if (graph == root && !whole) {
             LS_CHECK_OK(selectRoot(selected.graphs[g], selection));
+        } else if (other != others.end()) {
+            LS_CHECK_OK(selectRoot(selected.graphs[g], other->selection));
         } else {
             selectFunction(selected.graphs[g]);
         }
     }
-    if (!whole) pruneCalls(selected, root, selection.targets);
+    if (!whole && others.empty()) pruneCalls(selected, root, selection.targets);
     return selected;
 }
 

@@ -23,6 +23,11 @@ struct RunSelection {
 /// All GraphIds and ValueIds stay valid; OperatorIds do not. Fetched references (variables of TensorFlow 1) are read by an Identity that
 /// is added at the end.
 /// Errors: usage, "feed 'x:0': no such node; did you mean 'X:0'?".
-Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection& selection);
+/// `others`: what else is run of the model, by graphs beside it, which are selected alike; calls then keep all that their functions give.
+struct OtherRun {
+    GraphId root;
+    RunSelection selection;
+};
+Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection& selection, const std::vector<OtherRun>& others = {});
 
 } // namespace loopscope

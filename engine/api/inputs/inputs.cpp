@@ -483,7 +483,7 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
             return Error(ErrorCode::usage, "input '" + text + "': the name may only be left out if there is one input")
                 .note(names.empty() ? "the model has no inputs" : "inputs: " + names);
         }
-        const Port* port = &target.inputs.front();
+        const Port* port = target.inputs.data();
         if (!option.name.empty()) {
             LS_TRY(port, findInput(target, option.name));
         }

@@ -50,7 +50,7 @@ Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, 
     if (!shape.hasRank()) shape = options.layout == PictureOptions::Layout::nchw ? Shape{1, 3, -1, -1} : Shape{1, -1, -1, 3};
     LS_TRY(const Axes axes, axesOf(port, shape, options.layout));
     const int64_t channels = axes.channels < 0 ? 1 : shape[axes.channels] < 0 ? 3 : shape[axes.channels];
-    LS_TRY(Array pixels, readPicture(file, static_cast<int>(channels)));
+    LS_TRY(Array pixels, readPicture(file, {.channels = static_cast<int>(channels)}));
     const int64_t height = shape[axes.height] < 0 ? pixels.shape[0] : shape[axes.height];
     const int64_t width = shape[axes.width] < 0 ? pixels.shape[1] : shape[axes.width];
     if (height != pixels.shape[0] || width != pixels.shape[1]) {

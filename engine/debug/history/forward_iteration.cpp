@@ -1,9 +1,11 @@
 #include "engine/debug/history/forward_iteration.h"
 
+#include "engine/debug/inspect/call_path.h"
 #include "engine/ir/frames.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <utility>
@@ -44,6 +46,13 @@ public:
     {
         TrapSet traps;
         for (const auto& [graph, op] : m_pops.empty() ? m_reads : m_pops) traps.add(graph, op, trapAfter);
+        return traps;
+    }
+    TrapSet allTraps() const
+    {
+        TrapSet traps;
+        for (const auto* const ops : {&m_pops, &m_reads})
+            for (const auto& [graph, op] : *ops) traps.add(graph, op, trapBefore | trapAfter);
         return traps;
     }
 
@@ -120,6 +129,100 @@ std::vector<std::pair<GraphId, OperatorId>> loopOf(const Executor& executor, int
     return path;
 }
 
+/// An element that is taken while the run goes on.
+struct Taking {
+    int64_t put = 0;  ///< the stop before it was put there
+    int64_t take = 0; ///< the stop before it is taken
+    bool popped = false;
+};
+
+/// Keeps those takings whose elements were put nearest to a stop.
+class NearestTakings final : public TrapHandler {
+public:
+    NearestTakings(const Executor& executor, int64_t here) : m_executor(executor), m_here(here) {}
+    std::vector<Taking> takings() const { return m_takings; }
+    bool beforeOperator(const OperatorEvent&, Tick tick) override
+    {
+        m_before = tick.number;
+        return false;
+    }
+    bool afterOperator(const OperatorEvent& event, Tick) override
+    {
+        FrameInfo frame = m_executor.frame(-1);
+        for (int depth = frameCount(m_executor, event.step) - 2; depth > 0 && !isIteration(frame); --depth) frame = m_executor.frame(depth);
+        if (isIteration(frame) && frame.taken.tick >= 0) note({frame.taken.tick.number, m_before, frame.taken.popped});
+        return false;
+    }
+
+private:
+    static constexpr size_t kMost = 16;
+
+    void note(const Taking& taking)
+    {
+        if (std::ranges::any_of(m_takings, [&](const Taking& known) { return known.put == taking.put; })) return;
+        const auto distance = [&](const Taking& one) { return std::abs(one.put - m_here); };
+        m_takings.insert(std::ranges::upper_bound(m_takings, distance(taking), {}, distance), taking);
+        if (m_takings.size() > kMost) m_takings.pop_back();
+    }
+
+    const Executor& m_executor;
+    const int64_t m_here;
+    int64_t m_before = 0;
+    std::vector<Taking> m_takings; ///< the nearest first
+};
+
+/// Of a taking the iteration that takes, if the iteration `frame` at `depth` put there what it takes.
+Result<std::optional<ForwardIteration>> takerOf(const DebugTarget& target, const Taking& taking, int depth, const FrameInfo& frame,
+                                                const std::vector<std::pair<GraphId, OperatorId>>& loop)
+{
+    const Executor& executor = target.executor;
+    LS_CHECK_OK(target.timeline.goTo(taking.put, target.control));
+    if (executor.position().depth <= depth || loopOf(executor, depth) != loop) return std::optional<ForwardIteration>();
+    const FrameInfo then = executor.frame(depth);
+    if (then.iteration != frame.iteration || then.invocation != frame.invocation) return std::optional<ForwardIteration>();
+    LS_CHECK_OK(target.timeline.goTo(taking.take, target.control));
+    int at = executor.position().depth - 1;
+    ForwardIteration found;
+    const FrameInfo innermost = executor.frame(at);
+    if (innermost.next.valid()) found.site = target.model.graph(innermost.graph).op(innermost.next).name;
+    while (at > 0 && !isIteration(executor.frame(at))) --at;
+    if (at <= 0 || loopOf(executor, at) == loop) return std::optional<ForwardIteration>();
+    found.depth = depth;
+    found.address = toString(frameAddress(executor, at));
+    found.iteration = executor.frame(at).iteration;
+    found.tick = taking.take;
+    found.step = executor.position().step;
+    found.popped = taking.popped;
+    return std::optional(std::move(found));
+}
+
+Result<std::optional<ForwardIteration>> findTaker(const DebugTarget& target, int depth)
+{
+    const Executor& executor = target.executor;
+    const int64_t here = target.timeline.tick();
+    Takers takers(target.model);
+    for (size_t g = 0; g < target.model.graphs.size(); ++g) takers.addGraph(GraphId(static_cast<int64_t>(g)));
+    TrapSet traps = takers.allTraps();
+    if (traps.empty()) return std::optional<ForwardIteration>();
+    struct Level {
+        int depth;
+        FrameInfo frame;
+        std::vector<std::pair<GraphId, OperatorId>> loop;
+    };
+    std::vector<Level> levels; // innermost first
+    for (; depth > 0; --depth)
+        if (const FrameInfo frame = executor.frame(depth); isIteration(frame)) levels.push_back({depth, frame, loopOf(executor, depth)});
+    NearestTakings nearest(executor, here);
+    const Result<bool> ran = target.timeline.run(std::numeric_limits<int64_t>::max(), traps, nearest, target.control);
+    if (!ran.ok() && ran.error().code() == ErrorCode::cancelled) return ran.error().copy();
+    for (const Level& level : levels)
+        for (const Taking& taking : nearest.takings()) {
+            LS_TRY(std::optional<ForwardIteration> found, takerOf(target, taking, level.depth, level.frame, level.loop));
+            if (found) return found;
+        }
+    return std::optional<ForwardIteration>();
+}
+
 Result<std::optional<ForwardIteration>> find(const DebugTarget& target, int depth)
 {
     const int64_t here = target.timeline.tick();
@@ -152,16 +255,26 @@ Result<std::optional<ForwardIteration>> find(const DebugTarget& target, int dept
     return std::optional<ForwardIteration>();
 }
 
-} // namespace
-
-Result<std::optional<ForwardIteration>> findForwardIteration(const DebugTarget& target, FrameContext frame)
+template <typename Search> Result<std::optional<ForwardIteration>> partner(const DebugTarget& target, FrameContext frame, Search search)
 {
     const int depth = frame.depth < 0 ? target.executor.position().depth - 1 : frame.depth;
     if (depth <= 0) return std::optional<ForwardIteration>();
     Excursion excursion(target);
-    Result<std::optional<ForwardIteration>> answer = find(target, depth);
+    Result<std::optional<ForwardIteration>> answer = search(target, depth);
     LS_CHECK_OK(excursion.comeBack());
     return answer;
+}
+
+} // namespace
+
+Result<std::optional<ForwardIteration>> findForwardIteration(const DebugTarget& target, FrameContext frame)
+{
+    return partner(target, frame, find);
+}
+
+Result<std::optional<ForwardIteration>> findBackwardIteration(const DebugTarget& target, FrameContext frame)
+{
+    return partner(target, frame, findTaker);
 }
 
 } // namespace loopscope

@@ -154,6 +154,40 @@ Result<AskedSite> askedSite(const DebugTarget& target, FrameContext frame, std::
     return asked;
 }
 
+std::optional<OperatorId> onlyLoop(const Graph& graph)
+{
+    std::optional<OperatorId> only;
+    for (size_t i = 0; i < graph.operators.size(); ++i) {
+        if (callForm(graph.operators[i]).kind != CallKind::loop) continue;
+        if (only) return std::nullopt;
+        only = OperatorId(static_cast<int64_t>(i));
+    }
+    return only;
+}
+
+/// The loop that a text names.
+Result<AskedSite> askedLoop(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    LS_TRY(AskedSite asked, askedSite(target, frame, text));
+    const Operator& op = target.model.graph(asked.outside.graph()).op(asked.site);
+    if (callForm(op).kind != CallKind::loop) return Error(ErrorCode::usage, "is no loop").at(operatorLabel(op, asked.site.index));
+    return asked;
+}
+
+/// Of a frame that is open the loop in it that has ended; without one the only loop of the root.
+Result<Explanation> answerStop(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    const Executor& executor = target.executor;
+    if (!text.empty()) {
+        LS_TRY(const AskedSite asked, askedLoop(target, frame, text));
+        return explainStop(target, asked.outside, asked.site);
+    }
+    for (const int depth : {depthOf(executor, frame), 0})
+        if (const std::optional<OperatorId> only = onlyLoop(target.model.graph(executor.frame(depth).graph)))
+            return explainStop(target, pathAt(executor, depth), *only);
+    return Error(ErrorCode::usage, "no loop is the only one here; say which: why stop ADDRESS");
+}
+
 Result<Explanation> answerLoop(const DebugTarget& target, FrameContext frame, std::string_view text)
 {
     const Executor& executor = target.executor;
@@ -161,21 +195,11 @@ Result<Explanation> answerLoop(const DebugTarget& target, FrameContext frame, st
         int depth = depthOf(executor, frame);
         while (depth > 0 && executor.frame(depth).role != CallRole::loop && executor.frame(depth).role != CallRole::frame) --depth;
         if (depth > 0) return executor.frame(depth).role == CallRole::frame ? explainFrame(target, depth) : explainLoop(target, depth);
-        const Graph& graph = target.model.graph(executor.frame(0).graph); // the only loop of the root, which has ended
-        OperatorId only;
-        int loops = 0;
-        for (size_t i = 0; i < graph.operators.size(); ++i)
-            if (callForm(graph.operators[i]).kind == CallKind::loop) {
-                only = OperatorId(static_cast<int64_t>(i));
-                ++loops;
-            }
-        if (loops == 1) return explainLoopEnd(target, pathAt(executor, 0), only);
+        if (const std::optional<OperatorId> only = onlyLoop(target.model.graph(executor.frame(0).graph))) // which has ended
+            return explainLoopEnd(target, pathAt(executor, 0), *only);
         return Error(ErrorCode::usage, "no loop is running here; say which: why loop ADDRESS");
     }
-    LS_TRY(const AskedSite asked, askedSite(target, frame, text));
-    const Graph& graph = target.model.graph(asked.outside.graph());
-    if (callForm(graph.op(asked.site)).kind != CallKind::loop)
-        return Error(ErrorCode::usage, "is no loop").at(operatorLabel(graph.op(asked.site), asked.site.index));
+    LS_TRY(const AskedSite asked, askedLoop(target, frame, text));
     const int depth = asked.outside.depth() + 1;
     const int frames = executor.position().depth;
     if (frames > depth && isOnPath(executor, frames, asked.outside) && executor.frame(depth).site == asked.site)
@@ -226,8 +250,14 @@ Result<Explanation> answer(const DebugTarget& target, FrameContext frame, std::s
     if (executor.position().depth < 1) return Error(ErrorCode::usage, "no run was started");
     const auto [topic, rest] = splitWord(question);
     if (topic == "loop") return answerLoop(target, frame, rest);
+    if (topic == "stop") return answerStop(target, frame, rest);
     if (topic == "branch") return answerBranch(target, frame, rest);
     if (topic == "nan") return answerNan(target, frame, rest);
+    if (topic == "grad") {
+        LS_TRY(const Asked asked, askedValue(target, frame, rest));
+        return explainGradient(target, asked.at);
+    }
+    if (topic == "waiting") return explainWaiting(target);
     if (topic == "dead") return answerDead(target, frame, rest);
     if (!question.empty()) {
         LS_TRY(const Asked asked, askedValue(target, frame, question));

@@ -17,8 +17,8 @@ struct Explanation {
     std::vector<std::string> lines;
 };
 
-/// `loop`, `loop ADDR`, `branch`, `branch ADDR`, `nan`, `nan V`, `dead NODE`, `V[i,j]`; empty: what fits the stop best. Stands where it
-/// stood afterwards. Errors: usage, execution, cancelled.
+/// `loop`, `loop ADDR`, `stop`, `stop ADDR`, `branch`, `branch ADDR`, `nan`, `nan V`, `grad V`, `dead NODE`, `waiting`, `V[i,j]`; empty:
+/// what fits the stop best. Stands where it stood afterwards. Errors: usage, execution, cancelled.
 Result<Explanation> explainWhy(const DebugTarget& target, FrameContext frame, std::string_view question);
 
 } // namespace loopscope

@@ -12,7 +12,7 @@ DataflowExecutor::Impl::Impl(const Model& model, GraphId root, const ExecutionOp
       m_rendezvous(m_flow),
       m_runner(*this, m_flow, m_rendezvous, m_replay),
       m_calls(*this, m_flow, m_runner, m_replay, *this),
-      m_inspection(*this, m_flow, m_runner, m_replay),
+      m_inspection(*this, m_flow, m_rendezvous, m_runner, m_replay),
       m_inputs(model.graph(root).inputs.size(), nullptr)
 {
 }
@@ -47,6 +47,7 @@ void DataflowExecutor::Impl::clear()
 Status DataflowExecutor::Impl::begin()
 {
     clear();
+    m_inspection.forgetWaits();
     const Graph& graph = m_model.graph(m_root);
     if (m_replay.isOn()) {
         m_nextInvocation = m_replay.recorded().firstInvocation();

@@ -3,6 +3,7 @@
 
 #include "engine/exec/dataflow/flow.h"
 #include "engine/exec/dataflow/node_runner.h"
+#include "engine/exec/dataflow/rendezvous.h"
 #include "engine/exec/dataflow/replay.h"
 #include "engine/exec/dataflow_view.h"
 
@@ -14,9 +15,10 @@ namespace loopscope::dataflow {
 
 class Inspection final : public DataflowView {
 public:
-    Inspection(const RunCore& core, const Flow& flow, const NodeRunner& runner, const Replay& replay)
+    Inspection(const RunCore& core, const Flow& flow, const Rendezvous& rendezvous, const NodeRunner& runner, const Replay& replay)
         : m_core(core),
           m_flow(flow),
+          m_rendezvous(rendezvous),
           m_runner(runner),
           m_replay(replay)
     {
@@ -31,6 +33,10 @@ public:
     std::vector<DataflowTally> tallies() const override;
     bool isDead(int depth, ValueId value) const override;
     Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const override;
+    std::vector<DataflowWait> waits() const override; ///< waiting_nodes.cpp
+    /// A run that cannot go on is led back to a stop where nobody waits yet; what waited then is kept until the next run.
+    void rememberWaits() { m_stuck = waits(); }
+    void forgetWaits() { m_stuck.clear(); }
     std::vector<DataflowRace> races() const override { return m_core.races().found(); }
     std::vector<std::string> endingFrames() const override;
     int64_t reachableNodes() const override;
@@ -43,8 +49,10 @@ private:
 
     const RunCore& m_core;
     const Flow& m_flow;
+    const Rendezvous& m_rendezvous;
     const NodeRunner& m_runner;
     const Replay& m_replay;
+    std::vector<DataflowWait> m_stuck;
 };
 
 } // namespace loopscope::dataflow

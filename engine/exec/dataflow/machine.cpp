@@ -214,6 +214,7 @@ Status DataflowExecutor::Impl::finishRun()
         return stopAt(Error(ErrorCode::badFile, "the recording goes on where the graph has nothing to do").at(address()),
                       RunEnd::Reason::failed);
     if (!m_rendezvous.parked().empty()) {
+        m_inspection.rememberWaits();
         const auto& [key, place] = *m_rendezvous.parked().begin();
         Iteration* const waiting = place.first;
         m_flow.standing().iteration = waiting;

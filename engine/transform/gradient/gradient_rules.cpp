@@ -16,7 +16,7 @@ const std::map<std::string_view, NamedGradientRule>& rulesByKind()
     static const std::map<std::string_view, NamedGradientRule> byKind = [] {
         std::map<std::string_view, NamedGradientRule> all;
         for (const auto family : {gradientRulesOfMath, gradientRulesOfReductions, gradientRulesOfMovement, gradientRulesOfMatrices,
-                                  gradientRulesOfLayers, gradientRulesOfState})
+                                  gradientRulesOfLayers, gradientRulesOfPictures, gradientRulesOfSparse, gradientRulesOfState})
             for (const NamedGradientRule& each : family()) all.emplace(each.kind, each);
         return all;
     }();

@@ -50,6 +50,8 @@ std::span<const NamedGradientRule> gradientRulesOfReductions();
 std::span<const NamedGradientRule> gradientRulesOfMovement();
 std::span<const NamedGradientRule> gradientRulesOfMatrices();
 std::span<const NamedGradientRule> gradientRulesOfLayers();
+std::span<const NamedGradientRule> gradientRulesOfPictures();
+std::span<const NamedGradientRule> gradientRulesOfSparse();
 std::span<const NamedGradientRule> gradientRulesOfState();
 
 /// The rule of an operator, or null.

@@ -71,6 +71,14 @@ void maxPoolV2Rule(Case& c)
 
 void maxPoolGradRule(Case& c) { c.dx[2] = c.nodes.node("MaxPoolGradGrad", {c.x[0], c.x[1], c.dy[0]}, windowAttributes(c)); }
 
+/// The gradient of a pooling's gradient is its own again: both are linear in the gradient that comes.
+void maxPoolGradGradRule(Case& c) { c.dx[2] = c.nodes.node("MaxPoolGrad", {c.x[0], c.x[1], c.dy[0]}, windowAttributes(c)); }
+
+void maxPoolGradV2Rule(Case& c)
+{
+    c.dx[2] = c.nodes.node("MaxPoolGradGradV2", {c.x[0], c.x[1], c.dy[0], c.x[3], c.x[4]}, attributesOf(c, {"data_format", "padding"}));
+}
+
 void avgPoolRule(Case& c, std::string_view kind) { c.give(c.nodes.node(kind, {shapeOf(c, c.x[0]), c.dy[0]}, windowAttributes(c))); }
 
 void avgPoolGradRule(Case& c, std::string_view kind) { c.dx[1] = c.nodes.node(kind, {c.dy[0]}, windowAttributes(c)); }
@@ -145,6 +153,8 @@ constexpr NamedGradientRule kRules[] = {
     {"MaxPool3D", kGraphsOnly, [](Case& c) { maxPoolRule(c, "MaxPool3DGrad"); }},
     {"MaxPoolV2", kGraphsOnly, maxPoolV2Rule},
     {"MaxPoolGrad", kGraphsOnly, maxPoolGradRule},
+    {"MaxPoolGradGrad", kGraphsOnly, maxPoolGradGradRule},
+    {"MaxPoolGradV2", kGraphsOnly, maxPoolGradV2Rule},
     {"AvgPool", kSymbolic, [](Case& c) { avgPoolRule(c, "AvgPoolGrad"); }},
     {"AvgPool3D", kGraphsOnly, [](Case& c) { avgPoolRule(c, "AvgPool3DGrad"); }},
     {"AvgPoolGrad", kGraphsOnly, [](Case& c) { avgPoolGradRule(c, "AvgPool"); }},

@@ -80,6 +80,14 @@ void betaincRule(Case& c) // by x: x^(a−1) · (1−x)^(b−1) / B(a, b)
     c.dx[2] = reduceTo(c, c.dy[0] * slope, x);
 }
 
+void igammaRule(Case& c, bool isUpper) // by x: ± x^(a−1) · e^(−x) / Γ(a)
+{
+    const Grad a = c.x[0], x = c.x[1];
+    const Grad slope = call(c, "Exp", (a - number(c, 1)) * call(c, "Log", x) - x - call(c, "Lgamma", a));
+    if (c.wanted[0]) c.refusal = "there is no gradient by its parameter a";
+    c.dx[1] = reduceTo(c, c.dy[0] * (isUpper ? -slope : slope), x);
+}
+
 void castBack(Case& c) { c.give(c.nodes.node("Cast", {c.dy[0]}, {{"DstT", c.nodes.dtype(c.x[0])}})); }
 
 Grad complexOf(Case& c, Grad re, Grad im) { return c.nodes.node("Complex", {re, im}, {{"Tout", c.dtype()}}); }
@@ -103,6 +111,7 @@ constexpr NamedGradientRule kRules[] = {
     {"RefIdentity", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
     {"IdentityN", kSymbolic, [](Case& c) { c.dx = c.dy; }},
     {"Snapshot", kSymbolic, [](Case& c) { c.give(c.dy[0]); }},
+    {"Print", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
     {"EnsureShape", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
     {"PlaceholderWithDefault", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
     {"CheckNumerics", kGraphsOnly, [](Case& c) { c.give(c.nodes.node("CheckNumerics", {c.dy[0]}, attributesOf(c, {"message"}))); }},
@@ -150,6 +159,8 @@ constexpr NamedGradientRule kRules[] = {
     {"Polygamma", kGraphsOnly, [](Case& c) { c.dx[1] = reduceTo(c, c.dy[0] * c.nodes.node("Polygamma", {1 + c.x[0], c.x[1]}), c.x[1]); }},
     {"Zeta", kGraphsOnly, [](Case& c) { c.dx[1] = reduceTo(c, c.dy[0] * (-c.x[0] * c.nodes.node("Zeta", {1 + c.x[0], c.x[1]})), c.x[1]); }},
     {"Betainc", kGraphsOnly, betaincRule},
+    {"Igamma", kGraphsOnly, [](Case& c) { igammaRule(c, false); }},
+    {"Igammac", kGraphsOnly, [](Case& c) { igammaRule(c, true); }},
     {"BesselI0", kGraphsOnly, [](Case& c) { chain(c, call(c, "BesselI1", c.x[0])); }},
     {"BesselI0e", kGraphsOnly, [](Case& c) { chain(c, (call(c, "BesselI1e", c.x[0]) - call(c, "Sign", c.x[0]) * c.y[0])); }},
     {"BesselI1", kGraphsOnly, [](Case& c) { besselRule(c, "BesselI0", false); }},

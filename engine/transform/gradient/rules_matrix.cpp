@@ -1,6 +1,8 @@
 // Gradients of products and decompositions of matrices, and of Fourier transforms.
 #include "engine/transform/gradient/gradient_rules.h"
 
+#include <algorithm>
+
 namespace loopscope {
 
 namespace {
@@ -94,32 +96,68 @@ void solveRule(Case& c)
     c.give(da, db);
 }
 
-/// Two operands, each label at most once in each, and none that only one operand has and the result has not.
+/// What an equation calls the dimensions of an operand: perhaps "...", which comes first, and a letter for each of the rest.
+struct EinsumTerm {
+    bool hasDots;
+    std::string labels;
+};
+
+EinsumTerm einsumTerm(std::string_view text)
+{
+    const bool hasDots = text.starts_with("...");
+    return {hasDots, std::string(text.substr(hasDots ? 3 : 0))};
+}
+
+/// The gradient of one operand: the product of dy and the other one, with its labels. Labels that nothing else has were summed alone and
+/// are repeated; dimensions that "..." was broadcast over are summed.
+Grad einsumGradient(Case& c, Grad x, const EinsumTerm& term, const EinsumTerm& out, const Grad* other, const EinsumTerm& otherTerm)
+{
+    const auto einsum = [&](std::span<const Grad> operands, const std::string& equation) {
+        return c.nodes.add("Einsum", operands, {{"N", static_cast<int64_t>(operands.size())}, {"equation", equation}}).front();
+    };
+    const std::string dots = out.hasDots ? "..." : "";
+    const auto text = [](const EinsumTerm& each) { return (each.hasDots ? "..." : "") + each.labels; };
+    std::string kept, alone;
+    std::vector<Grad> sizes;
+    for (size_t k = 0; k < term.labels.size(); ++k) {
+        const char label = term.labels[k];
+        const bool isAlone = (out.labels + otherTerm.labels).find(label) == std::string::npos;
+        if (!isAlone) kept += label;
+        if (!isAlone || alone.find(label) != std::string::npos) continue;
+        alone += label;
+        const auto behind = static_cast<int32_t>(term.labels.size() - k);
+        const Grad at = term.hasDots ? rankOf(c, x) - c.nodes.integer(behind) : c.nodes.integer(static_cast<int32_t>(k));
+        sizes.push_back(part(c, shapeOf(c, x), at, 1));
+    }
+    std::vector<Grad> operands = {c.dy[0]};
+    if (other != nullptr) operands.push_back(conj(c, *other));
+    Grad g = einsum(operands, text(out) + (other != nullptr ? "," + text(otherTerm) : "") + "->" + dots + kept);
+    if (!alone.empty()) {
+        const Grad pair[] = {g, c.nodes.node("Fill", {joined(c, sizes), number(c, 1)})};
+        g = einsum(pair, dots + kept + "," + alone + "->" + dots + term.labels);
+    }
+    if (!out.hasDots) return g;
+    const Grad shapes[] = {shapeOf(c, x), c.nodes.shape(g)};
+    return reshape(c, sumOver(c, g, c.nodes.add("BroadcastGradientArgs", shapes)[0]), shapes[0]);
+}
+
 void einsumRule(Case& c)
 {
-    const std::string equation(attributeString(c.op.attributes, "equation", ""));
-    const size_t arrow = equation.find("->"), comma = equation.find(',');
-    const std::string out = arrow == std::string::npos ? "" : equation.substr(arrow + 2);
-    const std::string labels[] = {equation.substr(0, std::min(comma, arrow)),
-                                  comma < arrow ? equation.substr(comma + 1, arrow - comma - 1) : std::string()};
-    const auto simple = [](const std::string& text) {
-        for (const char label : text)
-            if (label == '.' || text.find(label) != text.rfind(label)) return false;
-        return true;
-    };
-    bool fits = arrow != std::string::npos && c.x.size() <= 2 && simple(out) && simple(labels[0]) && simple(labels[1]);
-    for (size_t i = 0; i < c.x.size() && fits; ++i)
-        for (const char label : labels[i]) fits = fits && (out + labels[1 - i]).find(label) != std::string::npos;
-    if (!fits) {
-        c.refusal = "its equation is '" + equation + "'";
+    std::string equation(attributeString(c.op.attributes, "equation", ""));
+    std::erase(equation, ' ');
+    const size_t arrow = std::min(equation.find("->"), equation.size()), comma = std::min(equation.find(','), arrow);
+    const std::string_view text = equation;
+    const EinsumTerm out = einsumTerm(arrow < text.size() ? text.substr(arrow + 2) : "");
+    const EinsumTerm terms[] = {einsumTerm(text.substr(0, comma)),
+                                einsumTerm(comma < arrow ? text.substr(comma + 1, arrow - comma - 1) : "")};
+    const std::string all = out.labels + terms[0].labels + terms[1].labels;
+    const bool hasDots = terms[0].hasDots || terms[1].hasDots;
+    if (arrow == text.size() || c.x.size() > 2 || hasDots != out.hasDots || all.find_first_of(".,") != std::string::npos) {
+        c.refusal = "its equation is '" + equation + "', expected '...' in front and in the result";
         return;
     }
-    for (size_t i = 0; i < c.x.size(); ++i) {
-        std::vector<Grad> operands = {c.dy[0]};
-        if (c.x.size() == 2) operands.push_back(conj(c, c.x[1 - i]));
-        const std::string mirrored = out + (c.x.size() == 2 ? "," + labels[1 - i] : "") + "->" + labels[i];
-        c.dx[i] = c.nodes.add("Einsum", operands, {{"N", static_cast<int64_t>(operands.size())}, {"equation", mirrored}}).front();
-    }
+    for (size_t i = 0; i < c.x.size(); ++i)
+        if (c.wanted[i]) c.dx[i] = einsumGradient(c, c.x[i], terms[i], out, c.x.size() == 2 ? &c.x[1 - i] : nullptr, terms[1 - i]);
 }
 
 /// A transform of n elements is n times the inverse one, and the other way round.
@@ -130,6 +168,52 @@ void fourierRule(Case& c, std::string_view inverse, int32_t dims, bool isForward
     const Grad n = castTo(c, c.nodes.node("Prod", {last, c.nodes.integers(zero)}, {{"keep_dims", false}}), c.dtype());
     const Grad back = call(c, inverse, c.dy[0]);
     c.give(isForward ? back * n : back / n);
+}
+
+/// `v` cut or filled up with zeros behind to have that shape.
+Grad fitted(Case& c, Grad v, Grad shape)
+{
+    const Grad common = c.nodes.node("Minimum", {c.nodes.shape(v), shape}), zeros = zerosLike(c, common);
+    const Grad sides[] = {zeros, shape - common};
+    return c.nodes.node("Pad", {c.nodes.node("Slice", {v, zeros, common}), c.nodes.add("Pack", sides, {{"axis", int64_t{1}}}).front()});
+}
+
+/// How many elements are transformed together, and the last of their dimensions.
+struct Spectrum {
+    Grad elements, last;
+};
+
+Spectrum spectrumOf(Case& c, int32_t dims)
+{
+    const int32_t zero[] = {0};
+    const Grad elements = c.nodes.node("Prod", {c.x[1], c.nodes.integers(zero)}, {{"keep_dims", false}});
+    return {elements, part(c, c.x[1], c.nodes.integer(dims - 1), 1)};
+}
+
+/// The operator gives half of a spectrum and reads only the real half of its operand: the gradient is the real half of a whole
+/// transform's with zeros for the half that it does not give.
+void realFourierRule(Case& c, std::string_view inverse, int32_t dims)
+{
+    const Spectrum n = spectrumOf(c, dims);
+    const Grad shape = c.nodes.shape(c.y[0]);
+    const Grad leading = rows(c, shape, range(c, c.nodes.integer(0), rankOf(c, c.y[0]) - c.nodes.integer(1)));
+    const Grad whole[] = {leading, n.last};
+    const Grad back = call(c, inverse, fitted(c, c.dy[0], joined(c, whole)));
+    const Grad real = c.nodes.node("Real", {back}, {{"Tout", c.dtype()}});
+    c.give(fitted(c, real * castTo(c, n.elements, c.dtype()), shapeOf(c, c.x[0])));
+}
+
+/// Every element of half a spectrum stands for two but the first and, of an even number, the last.
+void inverseRealFourierRule(Case& c, std::string_view forward, int32_t dims)
+{
+    const Spectrum n = spectrumOf(c, dims);
+    const Grad two = c.nodes.integer(2), one = c.nodes.integer(1), zero = c.nodes.integer(0);
+    const Grad last = reshape(c, n.last, c.nodes.integers({}));
+    const Grad k = range(c, zero, c.nodes.node("FloorDiv", {last, two}) + one);
+    const Grad isTwice = c.nodes.node("NotEqual", {k * (last - k * two), zero});
+    const Grad weights = castTo(c, one + castTo(c, isTwice, DType::i32), c.dtype()) / castTo(c, n.elements, c.dtype());
+    const Grad spectrum = c.nodes.node(forward, {c.dy[0], c.x[1]}, {{"Tcomplex", c.dtype()}});
+    c.give(fitted(c, spectrum * weights, shapeOf(c, c.x[0])));
 }
 
 // clang-format off
@@ -152,6 +236,12 @@ constexpr NamedGradientRule kRules[] = {
     {"IFFT", kGraphsOnly, [](Case& c) { fourierRule(c, "FFT", 1, false); }},
     {"IFFT2D", kGraphsOnly, [](Case& c) { fourierRule(c, "FFT2D", 2, false); }},
     {"IFFT3D", kGraphsOnly, [](Case& c) { fourierRule(c, "FFT3D", 3, false); }},
+    {"RFFT", kGraphsOnly, [](Case& c) { realFourierRule(c, "IFFT", 1); }},
+    {"RFFT2D", kGraphsOnly, [](Case& c) { realFourierRule(c, "IFFT2D", 2); }},
+    {"RFFT3D", kGraphsOnly, [](Case& c) { realFourierRule(c, "IFFT3D", 3); }},
+    {"IRFFT", kGraphsOnly, [](Case& c) { inverseRealFourierRule(c, "RFFT", 1); }},
+    {"IRFFT2D", kGraphsOnly, [](Case& c) { inverseRealFourierRule(c, "RFFT2D", 2); }},
+    {"IRFFT3D", kGraphsOnly, [](Case& c) { inverseRealFourierRule(c, "RFFT3D", 3); }},
 };
 // clang-format on
 

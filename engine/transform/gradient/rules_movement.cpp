@@ -99,28 +99,41 @@ void reverseSequenceRule(Case& c) { c.give(c.nodes.node("ReverseSequence", {c.dy
 
 // --- By number --------------------------------------------------------------------------------------------------------------------------
 
-/// Rows along an axis: the axis is moved to the front, rows are summed by their numbers, and it is moved back.
+/// Rows along an axis, the first dimensions of both operands shared: [batches, outer, rows, inner] and [batches, taken]. The rows of all
+/// batches come to the front, numbered one batch behind the other, are summed by their numbers, and go back.
 void gatherRule(Case& c)
 {
     const Grad x = c.x[0], indices = c.x[1], shape = shapeOf(c, x), zero = c.nodes.integer(0);
-    if (attributeInt(c.op.attributes, "batch_dims", 0) != 0) {
-        c.refusal = "batch_dims is " + std::to_string(attributeInt(c.op.attributes, "batch_dims", 0));
-        return;
-    }
     if (c.op.kind.name == "Gather") {
         const Grad dims[] = {asList(c, sizeOf(c, indices)), part(c, shape, c.nodes.integer(1), -1)};
         return c.give(
             sumRows(c, reshape(c, c.dy[0], joined(c, dims)), flat(c, indices), reshape(c, part(c, shape, zero, 1), c.nodes.integers({}))));
     }
+    const auto sizeOfPart = [&](Grad from, Grad to) {
+        const int32_t first[] = {0};
+        return c.nodes.node("Prod", {rows(c, shape, range(c, from, to)), c.nodes.integers(first)}, {{"keep_dims", false}});
+    };
+    const auto shared = static_cast<int32_t>(attributeInt(c.op.attributes, "batch_dims", 0));
+    const Grad batch = shared < 0 ? rankOf(c, indices) + c.nodes.integer(shared) : c.nodes.integer(shared);
     const Grad rank = rankOf(c, x), axis = c.nodes.node("FloorMod", {castTo(c, c.x[2], DType::i32) + rank, rank});
     const Grad next = axis + c.nodes.integer(1);
-    const Grad outer = range(c, zero, axis), inner = range(c, next, rank);
-    const Grad dims[] = {rows(c, shape, outer), asList(c, sizeOf(c, indices)), rows(c, shape, inner)};
-    const Grad orders[] = {asList(c, axis), outer, inner};
-    const Grad order = joined(c, orders);
-    const Grad values = c.nodes.node("Transpose", {reshape(c, c.dy[0], joined(c, dims)), order});
-    const Grad sums = sumRows(c, values, flat(c, indices), rows(c, shape, axis));
-    c.give(c.nodes.node("Transpose", {sums, call(c, "InvertPermutation", order)}));
+    const Grad outer = sizeOfPart(batch, axis), count = sizeOfPart(axis, next), inner = sizeOfPart(next, rank);
+    Grad batches = c.nodes.integer(1), numbers = flat(c, castTo(c, indices, DType::i32)), taken = sizeOf(c, indices);
+    if (shared != 0) {
+        batches = sizeOfPart(zero, batch);
+        taken = c.nodes.node("FloorDiv", {taken, c.nodes.node("Maximum", {batches, c.nodes.integer(1)})});
+        const Grad table[] = {asList(c, batches), asList(c, taken)};
+        numbers = flat(c, reshape(c, numbers, joined(c, table)) + expandDims(c, range(c, zero, batches) * count, 1));
+    }
+    const int32_t order[] = {0, 2, 1, 3};
+    const auto exchanged = [&](Grad v, Grad second, Grad third) { // the two dimensions in the middle
+        const Grad dims[] = {asList(c, batches), asList(c, second), asList(c, third), asList(c, inner)};
+        return c.nodes.node("Transpose", {reshape(c, v, joined(c, dims)), c.nodes.integers(order)});
+    };
+    const Grad all = batches * count;
+    const Grad dims[] = {asList(c, batches * taken), asList(c, outer), asList(c, inner)};
+    const Grad sums = sumRows(c, reshape(c, exchanged(c.dy[0], outer, taken), joined(c, dims)), numbers, all);
+    c.give(reshape(c, exchanged(sums, count, outer), shape));
 }
 
 Grad gatherNd(Case& c, Grad v, Grad indices) { return c.nodes.node("GatherNd", {v, indices}); }
@@ -131,6 +144,18 @@ void scatterUpdateRule(Case& c)
 {
     c.dx[0] = c.nodes.node("TensorScatterUpdate", {c.dy[0], c.x[1], zerosLike(c, c.x[2])});
     c.dx[2] = gatherNd(c, c.dy[0], c.x[1]);
+}
+
+/// Elements that equal the extreme share its gradient.
+void scatterExtremeRule(Case& c)
+{
+    const Grad indices = c.x[1], y = c.y[0];
+    const auto hits = [&](Grad a, Grad b) { return castTo(c, c.nodes.node("Equal", {a, b}), c.dtype()); };
+    const Grad kept = hits(c.x[0], y), put = hits(c.x[2], gatherNd(c, y, indices));
+    const Grad shape = castTo(c, shapeOf(c, c.x[0]), c.nodes.dtype(indices));
+    const Grad share = c.nodes.node("DivNoNan", {c.dy[0], kept + c.nodes.node("ScatterNd", {indices, put, shape})});
+    c.dx[0] = share * kept;
+    c.dx[2] = gatherNd(c, share, indices) * put;
 }
 
 void stitchRule(Case& c)
@@ -240,6 +265,8 @@ constexpr NamedGradientRule kRules[] = {
     {"TensorScatterUpdate", kGraphsOnly, scatterUpdateRule},
     {"TensorScatterAdd", kGraphsOnly, [](Case& c) { c.dx[0] = c.dy[0]; c.dx[2] = gatherNd(c, c.dy[0], c.x[1]); }},
     {"TensorScatterSub", kGraphsOnly, [](Case& c) { c.dx[0] = c.dy[0]; c.dx[2] = -gatherNd(c, c.dy[0], c.x[1]); }},
+    {"TensorScatterMax", kGraphsOnly, scatterExtremeRule},
+    {"TensorScatterMin", kGraphsOnly, scatterExtremeRule},
     {"DynamicStitch", kGraphsOnly, stitchRule},
     {"ParallelDynamicStitch", kGraphsOnly, stitchRule},
     {"DynamicPartition", kGraphsOnly, partitionRule},

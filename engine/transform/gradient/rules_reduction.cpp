@@ -127,6 +127,23 @@ void segmentExtremeRule(Case& c, bool isSorted)
     c.give(select(c, is, spreadOut, zerosLike(c, spreadOut)));
 }
 
+/// dy times the product of the segment's other elements: y over x, or where x is 0 the product of what is not 0 if nothing else is.
+void segmentProductRule(Case& c, bool isSorted)
+{
+    const std::string prefix = isSorted ? "Segment" : "UnsortedSegment";
+    const auto bySegment = [&](const char* what, Grad v) {
+        const Grad reduced = isSorted ? c.nodes.node(prefix + what, {v, c.x[1]}) : c.nodes.node(prefix + what, {v, c.x[1], c.x[2]});
+        return isSorted ? rows(c, reduced, c.x[1]) : rowsOrZeros(c, reduced);
+    };
+    const Grad x = c.x[0], zeros = zerosLike(c, x), ones = c.nodes.node("OnesLike", {x});
+    const Grad isZero = c.nodes.node("Equal", {x, zeros});
+    const Grad isOnly = c.nodes.node("Equal", {bySegment("Sum", castTo(c, isZero, c.dtype())), ones});
+    const Grad others = select(c, isOnly, bySegment("Prod", select(c, isZero, ones, x)), zeros);
+    const auto spreadOut = [&](Grad v) { return isSorted ? rows(c, v, c.x[1]) : rowsOrZeros(c, v); };
+    const Grad slope = select(c, isZero, others, c.nodes.node("DivNoNan", {spreadOut(c.y[0]), x}));
+    c.give(spreadOut(c.dy[0]) * conj(c, slope));
+}
+
 // clang-format off
 constexpr NamedGradientRule kRules[] = {
     {"Sum", kSymbolic, sumRule},
@@ -143,6 +160,8 @@ constexpr NamedGradientRule kRules[] = {
     {"SegmentMean", kGraphsOnly, segmentMeanRule},
     {"SegmentMax", kGraphsOnly, [](Case& c) { segmentExtremeRule(c, true); }},
     {"SegmentMin", kGraphsOnly, [](Case& c) { segmentExtremeRule(c, true); }},
+    {"SegmentProd", kGraphsOnly, [](Case& c) { segmentProductRule(c, true); }},
+    {"UnsortedSegmentProd", kGraphsOnly, [](Case& c) { segmentProductRule(c, false); }},
     {"UnsortedSegmentSum", kGraphsOnly, [](Case& c) { c.give(rowsOrZeros(c, c.dy[0])); }},
     {"UnsortedSegmentMax", kGraphsOnly, [](Case& c) { segmentExtremeRule(c, false); }},
     {"UnsortedSegmentMin", kGraphsOnly, [](Case& c) { segmentExtremeRule(c, false); }},

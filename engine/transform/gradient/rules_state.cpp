@@ -55,6 +55,13 @@ void pushBackRule(Case& c)
 
 void popBackRule(Case& c) { c.give(c.nodes.node("TensorListPushBack", {c.dy[0], c.dy[1]}, elements(c))); }
 
+void scatterIntoListRule(Case& c) // (list, tensor, indices)
+{
+    const Grad zeros = zerosLike(c, c.x[1]), row = part(c, shapeOf(c, c.x[1]), c.nodes.integer(1), -1);
+    c.dx[0] = c.nodes.node("TensorListScatterIntoExistingList", {c.dy[0], zeros, c.x[2]}, elements(c));
+    c.dx[1] = c.nodes.node("TensorListGather", {c.dy[0], c.x[2], row}, elements(c));
+}
+
 void setItemRule(Case& c)
 {
     c.dx[0] = c.nodes.node("TensorListSetItem", {c.dy[0], c.x[1], zerosLike(c, c.x[2])}, elements(c));
@@ -179,6 +186,7 @@ constexpr NamedGradientRule kRules[] = {
     {"TensorListConcat", kGraphsOnly, concatRule},
     {"TensorListConcatV2", kGraphsOnly, concatRule},
     {"TensorListSplit", kGraphsOnly, splitRule},
+    {"TensorListScatterIntoExistingList", kGraphsOnly, scatterIntoListRule},
     {"TensorListResize", kGraphsOnly, [](Case& c) { c.give(c.nodes.node("TensorListResize", {c.dy[0], listLength(c, c.x[0])})); }},
     {"OptionalFromValue", kGraphsOnly, optionalFromValueRule},
     {"OptionalGetValue", kGraphsOnly, [](Case& c) { c.give(c.nodes.add("OptionalFromValue", c.dy).front()); }},

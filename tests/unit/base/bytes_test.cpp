@@ -1,17 +1,16 @@
 #include "engine/base/bytes.h"
+#include "tests/scratch.h"
 
-#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace loopscope {
 namespace {
 
 struct TemporaryFile {
-    std::string path = (std::filesystem::temp_directory_path() / ("loopscope_bytes_" + std::to_string(::getpid()))).string();
+    ScratchFolder folder;
+    std::string path = folder.path("bytes");
     void write(std::string_view text) const { std::ofstream(path, std::ios::binary) << text; }
-    ~TemporaryFile() { std::filesystem::remove(path); }
 };
 
 std::string_view textOf(const Bytes& bytes) { return {bytes.as<char>(), bytes.size()}; }

@@ -68,6 +68,33 @@ TEST(Loop, sums)
     EXPECT_EQ(loop.run(101, {0}), Numbers{5050});
 }
 
+/// Whole iterations run without a look at each operator: where a run stops must not show it.
+TEST(Loop, stopsWhereStepsDoWhateverRunsInOnePiece)
+{
+    const Loop loop(1, [](GraphBuilder& b, const Values& v) { return Values{b.one("add", {v[0], b.graph().inputs[0]}, DType::i32)}; });
+    const auto started = [&] {
+        auto made = Interpreter::create(loop.model, GraphId(0));
+        std::unique_ptr<Interpreter> interpreter = std::move(*made);
+        for (int i = 0; i < 2; ++i) {
+            std::vector<int32_t> one = {i == 0 ? 9 : 0};
+            EXPECT_TRUE(interpreter->setInput(i, tensorOver(one, Shape{})).ok());
+        }
+        EXPECT_TRUE(interpreter->start().ok());
+        return interpreter;
+    };
+    const auto stepped = started();
+    for (Tick tick = stepped->tick(); !stepped->position().finished; tick = stepped->tick()) {
+        const auto ran = started();
+        ASSERT_TRUE(ran->runTo(tick).ok());
+        ASSERT_EQ(ran->tick(), tick);
+        ASSERT_EQ(ran->positionAddress(), stepped->positionAddress());
+        ASSERT_EQ(ran->snapshot().hash(), stepped->snapshot().hash()) << stepped->positionAddress();
+        ASSERT_TRUE(ran->run().ok());
+        EXPECT_EQ(elements<int32_t>(ran->output(0)).at(0), 36);
+        ASSERT_TRUE(stepped->step().ok());
+    }
+}
+
 TEST(Loop, swapsItsValues)
 {
     Loop loop(2, [](GraphBuilder&, const Values& v) { return Values{v[1], v[0]}; });

@@ -1,7 +1,7 @@
 // Gradients that are made for SymbolicGradient, held against difference quotients of the functions themselves.
 #include "converters/lsir/lsir.h"
-#include "engine/exec/make_executor.h"
 #include "engine/transform/run_selection.h"
+#include "tests/unit/transform/number_graph.h"
 
 #include <cmath>
 #include <functional>
@@ -27,48 +27,6 @@ std::string modelOf(const FunctionCase& f)
            "graph f(a: f64, b: f64) {\n" + f.nodes + "\n  return r=r\n}\n";
 }
 
-class Evaluated {
-public:
-    explicit Evaluated(const FunctionCase& f) : m_case(f)
-    {
-        Result<Model> model = modelFromText(modelOf(f), f.name);
-        EXPECT_TRUE(model.ok()) << model.error().message();
-        if (!model.ok()) return;
-        Result<Model> selected = selectForRun(*model, GraphId(0), {});
-        EXPECT_TRUE(selected.ok()) << f.name;
-        m_model = std::make_unique<Model>(std::move(selected).value());
-        Result<std::unique_ptr<Executor>> executor = makeExecutor(*m_model, GraphId(0));
-        EXPECT_TRUE(executor.ok()) << f.name;
-        if (executor.ok()) m_executor = std::move(executor).value();
-    }
-
-    /// Result k, flat; empty if the run fails.
-    std::vector<double> run(std::vector<double> a, std::vector<double> b, std::vector<double> dr, int k)
-    {
-        if (!m_executor) return {};
-        int index = 0;
-        for (auto [values, shape] : {std::pair(&a, &m_case.a), {&b, &m_case.b}, {&dr, &m_case.r}}) {
-            Tensor tensor;
-            tensor.data = reinterpret_cast<std::byte*>(values->data());
-            tensor.bytes = values->size() * sizeof(double);
-            tensor.dtype = DType::f64;
-            tensor.shape = *shape;
-            EXPECT_TRUE(m_executor->setInput(index++, tensor).ok());
-        }
-        Status status = m_executor->start();
-        if (status.ok()) status = m_executor->run();
-        EXPECT_TRUE(status.ok()) << m_case.name << ": " << std::move(status).takeError().message();
-        if (!m_executor->position().finished) return {};
-        const Tensor& out = m_executor->output(k);
-        return {out.as<double>(), out.as<double>() + out.elementCount()};
-    }
-
-private:
-    const FunctionCase& m_case;
-    std::unique_ptr<Model> m_model;
-    std::unique_ptr<Executor> m_executor;
-};
-
 std::vector<double> values(const Shape& shape, double first, double step)
 {
     std::vector<double> result;
@@ -86,21 +44,17 @@ double dot(const std::vector<double>& x, const std::vector<double>& y)
 void expectGradients(const FunctionCase& f)
 {
     SCOPED_TRACE(f.name);
-    Evaluated model(f);
-    const std::vector<double> a = values(f.a, 0.21, 0.09), b = values(f.b, 0.65, -0.07), dr = values(f.r, 0.5, 0.3);
-    constexpr double kStep = 1e-5;
-    for (const int side : {0, 1}) {
-        const std::vector<double> gradient = model.run(a, b, dr, 1 + side);
-        ASSERT_EQ(gradient.size(), side == 0 ? a.size() : b.size());
-        for (size_t i = 0; i < gradient.size(); ++i) {
-            std::vector<double> high[2] = {a, b}, low[2] = {a, b};
-            high[side][i] += kStep;
-            low[side][i] -= kStep;
-            const double slope = (dot(model.run(high[0], high[1], dr, 0), dr) - dot(model.run(low[0], low[1], dr, 0), dr)) / (2 * kStep);
-            EXPECT_NEAR(gradient[i], slope, 1e-6 * (1 + std::abs(slope)))
-                << "operand " << side << ", element " << i; // error of the quotient: h²
-        }
-    }
+    Result<Model> model = modelFromText(modelOf(f), f.name);
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    Result<Model> selected = selectForRun(*model, GraphId(0), {});
+    ASSERT_TRUE(selected.ok()) << f.name;
+    NumberGraph graph;
+    graph.open(std::move(*selected));
+    const Numbers dr = values(f.r, 0.5, 0.3);
+    const auto run = [&](const Numbers& a, const Numbers& b, int k) { return graph.run({{a, f.a}, {b, f.b}, {dr, f.r}}, k); };
+    expectSlopesOf(
+        values(f.a, 0.21, 0.09), values(f.b, 0.65, -0.07), [&](const Numbers& a, const Numbers& b) { return dot(run(a, b, 0), dr); },
+        [&](const Numbers& a, const Numbers& b, int side) { return run(a, b, 1 + side); });
 }
 
 TEST(Gradient, ofElementwiseOperators)
