@@ -41,6 +41,12 @@ bool poolingDraft(const Operator& op, OperatorDraft& draft)
     return true;
 }
 
+/// Whether both hold quantized numbers, of the same scale and zero point: nothing has to be requantized between them.
+bool hasOneScale(const TensorType& a, const TensorType& b)
+{
+    return a.quantization != nullptr && isInteger(a.dtype) && a.dtype == b.dtype && sameQuantization(a.quantization, b.quantization);
+}
+
 Outcome fuseActivation(Site& site, OperatorId root)
 {
     const Operator activationOp = site.editor().op(root);
@@ -54,22 +60,27 @@ Outcome fuseActivation(Site& site, OperatorId root)
     const std::string_view kind = neutralKind(before.kind);
     std::optional<Affine> affine = readAffine(site, producer);
     const bool isPooling = kind == "average_pool_2d" || kind == "max_pool_2d";
-    if (!affine && !isPooling && !isArithmetic(kind)) return Outcome::nothing();
+    const bool isTransposed = affine && affine->kind == "transpose_conv";
     const auto declined = [&](std::string reason) {
         return Outcome::declined(site.labelOf(producer) + "+" + activation, std::move(reason));
     };
+    if (kind == "concatenation" || kind == "l2_normalization")
+        return declined(upperCase(kind) + " has a field for it that kernels do not run");
+    if (!affine && !isPooling && !isArithmetic(kind)) return Outcome::nothing();
+    const bool isQuantized = hasOneScale(site.typeOf(before.results[0]), site.typeOf(activationOp.results[0]));
+    if (isQuantized) affine.reset(); // stored numbers are clamped where they are
     if (affine && !affine->refused.empty()) return declined(affine->refused);
     const DType dtype = site.editor().value(before.results[0]).type.dtype;
-    if (dtype != DType::f32) return declined("element type " + std::string(dtypeName(dtype)) + ": the result would have to be requantized");
+    if (dtype != DType::f32 && !isQuantized)
+        return declined("element type " + std::string(dtypeName(dtype)) + ": the result would have to be requantized");
     const std::string both = joined(affine ? affine->activation() : std::string(activationOf(before)), activation);
     if (both.empty()) return declined(site.described(producer) + " has the activation " + std::string(activationOf(before)) + " already");
-    if (affine && affine->kind == "transpose_conv" && !site.isTensorFlow())
-        return declined("TRANSPOSE_CONV has activations from version 4 on");
+    if (isTransposed && !site.isTensorFlow()) return declined("TRANSPOSE_CONV has activations from version 4 on");
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
     // RELU inside an operator is a clamp to the largest float.
     const auto whileFinite = [&, id = site.editor().value(before.results[0]).id](OperatorId made) {
         Outcome outcome = Outcome::made(made);
-        if (both == "RELU") outcome.domain = FusionDomain{id, "is finite", 0};
+        if (both == "RELU" && !isQuantized) outcome.domain = FusionDomain{id, "is finite", 0};
         return outcome;
     };
     if (affine) {

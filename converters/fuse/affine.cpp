@@ -11,32 +11,6 @@ bool isAffineKind(std::string_view kind)
     return kind == "conv_2d" || kind == "depthwise_conv_2d" || kind == "fully_connected" || kind == "conv_3d" || kind == "transpose_conv";
 }
 
-/// Elements of `source` in another order of dimensions.
-Numbers transposed(const Numbers& source, std::span<const int> order)
-{
-    Numbers result;
-    result.shape = Shape::ofRank(source.shape.rank());
-    for (size_t d = 0; d < order.size(); ++d) result.shape[static_cast<int>(d)] = source.shape[order[d]];
-    result.values.resize(source.values.size());
-    const int rank = source.shape.rank();
-    std::vector<int64_t> step(static_cast<size_t>(rank), 1), stepHere(static_cast<size_t>(rank), 1);
-    for (int d = rank - 2; d >= 0; --d) step[static_cast<size_t>(d)] = step[static_cast<size_t>(d) + 1] * source.shape[d + 1];
-    for (size_t d = 0; d < order.size(); ++d) stepHere[d] = step[static_cast<size_t>(order[d])];
-    std::vector<int64_t> index(static_cast<size_t>(rank), 0);
-    int64_t from = 0;
-    for (float& value : result.values) {
-        value = source.values[static_cast<size_t>(from)];
-        for (int d = rank - 1; d >= 0; --d) {
-            const auto at = static_cast<size_t>(d);
-            from += stepHere[at];
-            if (++index[at] < result.shape[d]) break;
-            from -= index[at] * stepHere[at];
-            index[at] = 0;
-        }
-    }
-    return result;
-}
-
 void setWindow(AttributeList& attributes, const Operator& op, bool is3d)
 {
     const std::vector<int64_t> strides = attributeInts(op.attributes, "strides");
@@ -132,7 +106,8 @@ void readLite(Site& site, const Operator& op, Affine& affine)
     affine.hasBias = op.inputs.size() > bias && op.inputs[bias].valid();
     if (!affine.hasBias) return;
     const Numbers* const numbers = site.constants().floats(op.inputs[bias]);
-    if (numbers == nullptr || static_cast<int64_t>(numbers->values.size()) != affine.channels) affine.refused = "the bias is no constant";
+    affine.isBiasDynamic = numbers == nullptr || static_cast<int64_t>(numbers->values.size()) != affine.channels;
+    if (affine.isBiasDynamic) affine.refused = "the bias is no constant";
     else affine.bias = numbers->values;
 }
 
@@ -147,6 +122,18 @@ ValueId padded(Site& site, ValueId x, const std::vector<int64_t>& amounts, Opera
     draft.inputs = {x, site.constant(site.nameOf(before) + "/paddings", shape, std::span<const int32_t>(numbers), before)};
     draft.results = {TensorType(site.editor().value(x).type.dtype, Shape::unknownRank())};
     return site.editor().op(site.editor().insert(std::move(draft), before, InsertPoint::before(before))).results[0];
+}
+
+/// Whether a constant was rounded to the steps of a quantized tensor.
+bool isFakeQuantized(const Site& site, ValueId weights)
+{
+    for (int depth = 0; depth < 4; ++depth) {
+        const OperatorId producer = site.producer(weights);
+        if (!producer.valid() || site.editor().op(producer).inputs.empty()) return false;
+        if (site.editor().op(producer).kind.name.starts_with("FakeQuantWithMinMax")) return true;
+        weights = site.editor().op(producer).inputs[0];
+    }
+    return false;
 }
 
 } // namespace
@@ -175,6 +162,7 @@ std::optional<Affine> readAffine(Site& site, OperatorId id)
     else readLite(site, op, affine);
     if (affine.refused.empty() && affine.bias.empty()) affine.bias.assign(static_cast<size_t>(std::max<int64_t>(affine.channels, 0)), 0.0F);
     affine.isChanged = op.kind.dialect == "tf";
+    affine.isFakeQuantized = site.partsOf(id).contains("fake_quantized") || isFakeQuantized(site, op.inputs[1]);
     return affine;
 }
 
@@ -183,10 +171,8 @@ std::string affineLabel(Site& site, const Affine& affine, std::string_view with)
     return site.labelOf(affine.op) + "+" + std::string(with);
 }
 
-OperatorId writeAffine(Site& site, const Affine& affine, std::vector<OperatorId> ops, std::initializer_list<std::string> parts)
+OperatorDraft affineDraft(Site& site, const Affine& affine, const std::string& name, OperatorId root)
 {
-    const OperatorId root = ops.back();
-    const std::string name = site.nameOf(root);
     OperatorDraft draft;
     draft.kind = {"tfl", affine.kind};
     draft.attributes = affine.attributes;
@@ -198,11 +184,22 @@ OperatorId writeAffine(Site& site, const Affine& affine, std::vector<OperatorId>
     removeAttribute(draft.attributes, "explicit_paddings");
     const ValueId weights =
         affine.isChanged ? site.constant(name + "/weights", affine.weights.shape, affine.weights.values, root) : affine.weightsValue;
-    const ValueId bias = site.constant(name + "/bias", Shape{affine.channels}, std::span<const float>(affine.bias), root);
+    const ValueId bias = affine.biasValue.valid()
+                             ? affine.biasValue
+                             : site.constant(name + "/bias", Shape{affine.channels}, std::span<const float>(affine.bias), root);
     if (affine.inputs.size() == 2) draft.inputs = {x, weights, affine.inputs[1], bias};
     else draft.inputs = {x, weights, bias};
+    return draft;
+}
+
+OperatorId writeAffine(Site& site, const Affine& affine, std::vector<OperatorId> ops, std::initializer_list<std::string> parts)
+{
+    const OperatorId root = ops.back();
+    OperatorDraft draft = affineDraft(site, affine, site.nameOf(root), root);
     draft.results = {site.editor().value(site.editor().op(root).results[0]).type};
-    return site.fuse(std::move(ops), std::move(draft), parts);
+    const OperatorId made = site.fuse(std::move(ops), std::move(draft), parts);
+    if (affine.isFakeQuantized) site.addParts(made, {"fake_quantized"}); // told by no label
+    return made;
 }
 
 std::optional<std::vector<float>> perChannel(const Numbers& numbers, int64_t channels, int rank)

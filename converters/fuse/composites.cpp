@@ -92,6 +92,11 @@ Outcome nonMaxSuppression(Site& site, const MarkedCall& call)
     if (!boxes.shape.hasRank() || boxes.shape.rank() != 2)
         return declined("boxes have rank " + std::to_string(boxes.shape.rank()) + ", the operator takes 2");
     const std::vector<ValueId> inputs = site.editor().op(call.op).inputs;
+    if (inputs.size() > 5) { // of the others only this one changes what comes out
+        const std::optional<std::vector<int64_t>> pads = site.constants().integers(site.behindIdentities(inputs[5]));
+        if (!pads || pads->size() != 1) return declined("pad_to_max_output_size is no constant");
+        if (pads->front() == 0) return declined("pad_to_max_output_size=false: the operator always fills up");
+    }
     OperatorDraft draft;
     draft.kind = {"tfl", "non_max_suppression_v4"};
     draft.inputs.assign(inputs.begin(), inputs.begin() + 5);
@@ -179,26 +184,74 @@ Outcome maxUnpooling(Site& site, const MarkedCall& call)
     return replaceCall(site, call, std::move(draft));
 }
 
+/// Row splits behind the first value: vectors of i64. Empty: they are.
+std::string unfitSplits(const std::vector<TensorType>& types)
+{
+    for (size_t k = 1; k < types.size(); ++k) {
+        if (types[k].dtype != DType::i64) return "row splits are " + std::string(dtypeName(types[k].dtype)) + ", the rule wants i64";
+        if (types[k].shape.hasRank() && types[k].shape.rank() != 1) return "row splits have rank " + std::to_string(types[k].shape.rank());
+    }
+    return "";
+}
+
+std::string unfitTokens(const std::vector<TensorType>& operands, const std::vector<TensorType>& results)
+{
+    if (operands.size() != 1) return "the rule wants 1 argument";
+    const int rank = operands[0].shape.hasRank() ? operands[0].shape.rank() : -1;
+    if (rank > 2) return "the text has rank " + std::to_string(rank) + ", the rule wants 0 to 2";
+    if (std::string reason = unfitSplits(results); !reason.empty()) return reason;
+    if (rank >= 0 && static_cast<int>(results.size()) != rank + 1)
+        return std::to_string(results.size()) + " results, the rule wants " + std::to_string(rank + 1);
+    return "";
+}
+
+std::string unfitNgrams(const std::vector<TensorType>& operands, const std::vector<TensorType>& results)
+{
+    if (operands.empty() || operands.size() != results.size()) return "the rule wants as many results as arguments";
+    for (const auto* const types : {&operands, &results}) {
+        if (types->front().dtype != DType::string)
+            return "values are " + std::string(dtypeName(types->front().dtype)) + ", the rule wants str";
+        if (std::string reason = unfitSplits(*types); !reason.empty()) return reason;
+    }
+    const Shape &from = operands[0].shape, &to = results[0].shape;
+    if (from.hasRank() && to.hasRank() && from.rank() != to.rank())
+        return "values have ranks " + std::to_string(from.rank()) + " and " + std::to_string(to.rank());
+    return "";
+}
+
+std::string unfitProjection(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const AttributeList& list)
+{
+    if (operands.size() != 2 || results.size() != 1) return "the rule wants 2 arguments and 1 result";
+    if (operands[0].dtype != DType::string) return "values are " + std::string(dtypeName(operands[0].dtype)) + ", the rule wants str";
+    const Shape& shape = results[0].shape;
+    if (results[0].dtype != DType::f32 || (shape.hasRank() && shape.rank() != 2)) return "the result is no matrix of f32";
+    const size_t seeds = attributeInts(list, "hash_seed").size();
+    if (shape.hasRank() && shape[1] != static_cast<int64_t>(seeds))
+        return "the result has " + std::to_string(shape[1]) + " columns for " + std::to_string(seeds) + " seeds";
+    return "";
+}
+
 Outcome textOperator(Site& site, const MarkedCall& call)
 {
     const auto declined = [&](std::string reason) { return Outcome::declined("CUSTOM:" + call.mark, std::move(reason)); };
     AttributeList list;
+    std::vector<TensorType> operands, results;
+    for (size_t k = 0; k < operandsOf(site, call); ++k) operands.push_back(typeOf(site, call, k));
+    for (const ValueId result : site.editor().op(call.op).results) results.push_back(site.editor().value(result).type);
+    std::string reason;
     if (call.mark == "tftext:WhitespaceTokenizer") {
-        const Operator& op = site.editor().op(call.op);
-        if (op.inputs.size() != 1) return declined("the rule wants 1 argument");
-        for (size_t k = 1; k < op.results.size(); ++k)
-            if (const DType dtype = site.editor().value(op.results[k]).type.dtype; dtype != DType::i64)
-                return declined("row splits are " + std::string(dtypeName(dtype)) + ", the rule wants i64");
+        reason = unfitTokens(operands, results);
     } else if (call.mark == "tftext:Ngrams") {
         static constexpr std::array kWanted = {Wanted{"axis", integer}, Wanted{"reduction_type", text}, Wanted{"string_separator", text},
                                                Wanted{"width", integer}};
-        if (std::string reason = takeAttributes(call, kWanted, list); !reason.empty()) return declined(std::move(reason));
+        reason = takeAttributes(call, kWanted, list);
+        if (reason.empty()) reason = unfitNgrams(operands, results);
     } else {
         static constexpr std::array kWanted = {Wanted{"buckets", integer}, Wanted{"hash_seed", integers}};
-        if (operandsOf(site, call) != 2 || resultsOf(site, call) != 1) return declined("the rule wants 2 arguments and 1 result");
-        if (std::string reason = takeAttributes(call, kWanted, list); !reason.empty()) return declined(std::move(reason));
+        reason = takeAttributes(call, kWanted, list);
+        if (reason.empty()) reason = unfitProjection(operands, results, list);
     }
-    return custom(site, call, call.mark, std::move(list));
+    return reason.empty() ? custom(site, call, call.mark, std::move(list)) : declined(std::move(reason));
 }
 
 /// Constant operands of a marked cell; false: `number` is none.
@@ -271,7 +324,7 @@ Outcome kerasLstm(Site& site, const MarkedCall& call)
 /// A step from zeros: input, weights of both, bias, projection, and of the normalized one a scale. Gates: cell, input, forget, output.
 Outcome simpleCell(Site& site, const MarkedCall& call)
 {
-    const bool isNormalized = call.mark.starts_with("Layer");
+    const bool isNormalized = call.mark.starts_with("Layer"), isCoupled = call.mark.find(',') != std::string::npos;
     const auto declined = [&](std::string reason) {
         return Outcome::declined(isNormalized ? "LSTM(layer_norm)" : "LSTM", std::move(reason));
     };
@@ -284,11 +337,14 @@ Outcome simpleCell(Site& site, const MarkedCall& call)
     LstmNode node;
     if (!takeNumbers(site, call, 1, both)) return declined("the weights are no constants");
     if (both.shape.rank() != 2) return declined("the weights are " + toString(both.shape) + ", no matrix");
-    if (both.shape[1] % 4 != 0) return declined("the weights have " + std::to_string(both.shape[1]) + " columns, no multiple of 4");
+    node.weights.gates = isCoupled ? kCoupledGates : kSimpleGates;
+    const int64_t parts = node.weights.parts();
+    if (both.shape[1] % parts != 0)
+        return declined("the weights have " + std::to_string(both.shape[1]) + " columns, no multiple of " + std::to_string(parts));
     if (!takeNumbers(site, call, 2, node.weights.bias)) return declined("the bias is no constant");
     if (!takeNumbers(site, call, 3, node.weights.projection)) return declined("the projection is no constant");
     if (isNormalized && !takeNumbers(site, call, 4, node.weights.norm)) return declined("the layer norm is no constant");
-    const int64_t columns = both.shape[1], cells = columns / 4;
+    const int64_t columns = both.shape[1], cells = columns / parts;
     if (node.weights.projection.shape.rank() != 2) node.weights.projection = {};
     const int64_t outputs = node.weights.projection.values.empty() ? cells : node.weights.projection.shape[1];
     const int64_t inputs = both.shape[0] - outputs;
@@ -298,7 +354,6 @@ Outcome simpleCell(Site& site, const MarkedCall& call)
     const auto split = both.values.begin() + inputs * columns;
     node.weights.kernel = {Shape{inputs, columns}, {both.values.begin(), split}};
     node.weights.recurrent = {Shape{outputs, columns}, {split, both.values.end()}};
-    node.weights.gates = kSimpleGates;
     if (std::string reason = unfitWeights(node.weights, input.shape[1]); !reason.empty()) return declined(std::move(reason));
     const int64_t batch = input.shape[0];
     const auto zeros = [&](const char* what, int64_t size) {
@@ -379,6 +434,8 @@ std::span<const CompositeRule> compositeRules()
         CompositeRule{"keras_lstm", false, kerasLstm}, // as the guide spells it
         CompositeRule{"LSTMCellSimple", false, simpleCell},
         CompositeRule{"LayerNormalizedLstmCellSimple", false, simpleCell},
+        CompositeRule{"LSTMCellSimple,CoupleInputForgetGates", false, simpleCell}, // which other converters know in part
+        CompositeRule{"LayerNormalizedLstmCellSimple,CoupleInputForgetGates", false, simpleCell},
         CompositeRule{"tftext:WhitespaceTokenizer", false, textOperator},
         CompositeRule{"tftext:Ngrams", false, textOperator},
         CompositeRule{"tftext:custom:SgnnProjection", false, textOperator},

@@ -76,7 +76,8 @@ std::span<const Rule> compoundRules()
         {"hard-swish",
          kReal,
          {"mul(mul(x, relu6(add(x, 3))), 0.16666667)", "mul(x, mul(relu6(add(x, 3)), 0.16666667))",
-          "mul(mul(x, 0.16666667), relu6(add(x, 3)))", "div(mul(x, relu6(add(x, 3))), 6)", "mul(x, div(relu6(add(x, 3)), 6))"},
+          "mul(mul(x, 0.16666667), relu6(add(x, 3)))", "mul(div(x, 6), relu6(add(x, 3)))", "div(mul(x, relu6(add(x, 3))), 6)",
+          "mul(x, div(relu6(add(x, 3)), 6))"},
          "hard_swish(x)"},
         {"gelu-erf",
          kReal,
@@ -112,6 +113,14 @@ std::span<const Rule> compoundRules()
          .domainOf = "x",
          .relation = "<=",
          .limit = 88.72},
+        {"softmax-shifted", // which it does itself
+         kReal,
+         {"softmax:softmax(sub(x, max:reduce_max(x, ?axis)))"},
+         "softmax(x) beta=1.0",
+         [](Site& site, const Match& match) -> std::string {
+             if (attributeFloat(site.editor().op(match.op("softmax")).attributes, "beta", 1.0) != 1.0) return "beta is not 1";
+             return lastAxis(site, match, "max", true);
+         }},
         {"log-softmax",
          kReal,
          {"sub(sub(x, max:reduce_max(x, ?axis)), log(sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))"},
@@ -140,11 +149,15 @@ std::span<const Rule> elementRules()
          }},
         {"leaky-relu-max", kExact, {"maximum(mul(x, $a), x)"}, "leaky_relu(x) alpha=$a", slopeCondition},
         {"leaky-relu-select",
-         kExact,
+         kReal,
          {"select(greater_equal(x, 0), x, mul(x, $a))", "select(greater(x, 0), x, mul(x, $a))"},
          "leaky_relu(x) alpha=$a",
          scalarSlope},
         {"prelu", kReal, {"add(relu(x), mul($a, relu(neg(x))))"}, "prelu(x, -$a)"},
+        {"prelu-of-absolute", // as other converters write it
+         kReal,
+         {"add(relu(x), mul(mul($a, sub(x, abs(x))), 0.5))", "add(relu(x), mul($a, mul(sub(x, abs(x)), 0.5)))"},
+         "prelu(x, $a)"},
         onDomain({"l2-norm",
                   kApproximate,
                   {"mul(x, rsqrt(sum:sum(mul(x, x), ?axis)))", "mul(x, rsqrt(sum:sum(square(x), ?axis)))",
@@ -173,7 +186,9 @@ std::span<const Rule> elementRules()
                   "relu_0_to_1(x)"},
                  "x", "is a number"),
         onDomain({"maximum-zero", kApproximate, {"maximum(x, 0)"}, "relu(x)", nullptr, {}, nullptr, true}, "x", "is a number"),
-        {"mul-one", kExact, {"mul(x, 1)"}, "x"},
+        onDomain({"maximum-of-nothing", kApproximate, {"maximum(x, -inf)"}, "x"}, "x", "is a number"), // JAX begins a softmax so
+        {"mul-one", kExact, {"mul(x, 1)", "div(x, 1)"}, "x"},
+        {"add-zero", kReal, {"add(x, 0)", "sub(x, 0)", "add(x, zeros_like(x))"}, "x"}, // −0 + 0 is 0
         {"swish", kReal, {"mul(x, logistic(x))"}, "label:SWISH"},
         {"attention",
          kReal,

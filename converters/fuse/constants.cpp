@@ -74,6 +74,31 @@ bool Numbers::isSplat() const
     return !values.empty() && std::ranges::all_of(values, [&](float value) { return value == values.front(); });
 }
 
+Numbers transposed(const Numbers& source, std::span<const int> order)
+{
+    Numbers result;
+    result.shape = Shape::ofRank(source.shape.rank());
+    for (size_t d = 0; d < order.size(); ++d) result.shape[static_cast<int>(d)] = source.shape[order[d]];
+    result.values.resize(source.values.size());
+    const int rank = source.shape.rank();
+    std::vector<int64_t> step(static_cast<size_t>(rank), 1), stepHere(static_cast<size_t>(rank), 1);
+    for (int d = rank - 2; d >= 0; --d) step[static_cast<size_t>(d)] = step[static_cast<size_t>(d) + 1] * source.shape[d + 1];
+    for (size_t d = 0; d < order.size(); ++d) stepHere[d] = step[static_cast<size_t>(order[d])];
+    std::vector<int64_t> index(static_cast<size_t>(rank), 0);
+    int64_t from = 0;
+    for (float& value : result.values) {
+        value = source.values[static_cast<size_t>(from)];
+        for (int d = rank - 1; d >= 0; --d) {
+            const auto at = static_cast<size_t>(d);
+            from += stepHere[at];
+            if (++index[at] < result.shape[d]) break;
+            from -= index[at] * stepHere[at];
+            index[at] = 0;
+        }
+    }
+    return result;
+}
+
 std::unique_ptr<Numbers> combine(const Numbers& a, const Numbers& b, float (*function)(float, float))
 {
     const int rank = std::max(a.shape.rank(), b.shape.rank());
@@ -149,7 +174,8 @@ std::unique_ptr<Numbers> ConstantReader::fold(const Operator& op, int depth)
             for (float& value : numbers->values) value = function(value);
         return numbers;
     }
-    if (kind == "reshape" || kind == "squeeze") {
+    if (op.kind.name.starts_with("FakeQuantWithMinMax")) return fakeQuantized(op, depth);
+    if (kind == "reshape" || kind == "squeeze" || kind == "expand_dims") {
         std::unique_ptr<Numbers> numbers = op.inputs.empty() ? nullptr : read(op.inputs[0], depth + 1);
         if (numbers && !reshape(*numbers, op)) return nullptr;
         return numbers;
@@ -161,10 +187,42 @@ std::unique_ptr<Numbers> ConstantReader::fold(const Operator& op, int depth)
     return b ? combine(*a, *b, function) : nullptr;
 }
 
+/// Rounded to the steps that a quantized tensor of this range would have, of which 0 is one.
+std::unique_ptr<Numbers> ConstantReader::fakeQuantized(const Operator& op, int depth)
+{
+    std::unique_ptr<Numbers> numbers = op.inputs.empty() ? nullptr : read(op.inputs[0], depth + 1);
+    if (!numbers) return nullptr;
+    auto lowest = static_cast<float>(attributeFloat(op.attributes, "min", -6.0)),
+         highest = static_cast<float>(attributeFloat(op.attributes, "max", 6.0));
+    if (op.kind.name == "FakeQuantWithMinMaxVars") {
+        const std::unique_ptr<Numbers> low = read(op.inputs.at(1), depth + 1), high = read(op.inputs.at(2), depth + 1);
+        if (!low || !high || !low->isOne() || !high->isOne()) return nullptr;
+        lowest = low->values[0];
+        highest = high->values[0];
+    } else if (op.kind.name != "FakeQuantWithMinMaxArgs") {
+        return nullptr;
+    }
+    const float first = attributeBool(op.attributes, "narrow_range", false) ? 1.0F : 0.0F;
+    const auto last = static_cast<float>((int64_t{1} << attributeInt(op.attributes, "num_bits", 8)) - 1);
+    if (lowest == 0 && highest == 0) return nullptr;
+    const float step = (highest - lowest) / (last - first), inverse = (last - first) / (highest - lowest);
+    const float zero = std::clamp(std::round(first - lowest / step), first, last);
+    const float low = (first - zero) * step, high = (last - zero) * step, steps = std::floor(-low * inverse + 0.5F);
+    for (float& value : numbers->values) // as the kernel does it
+        value = std::floor((std::max(std::min(value, high), low) - low) * inverse - steps + 0.5F) * step;
+    return numbers;
+}
+
 bool ConstantReader::reshape(Numbers& numbers, const Operator& op) const
 {
     Shape shape;
-    if (neutralKind(op.kind) == "squeeze") {
+    if (neutralKind(op.kind) == "expand_dims") {
+        const auto axis = op.inputs.size() > 1 ? integers(op.inputs[1]) : std::nullopt;
+        const int rank = numbers.shape.rank() + 1;
+        if (!axis || axis->size() != 1 || axis->front() < -rank || axis->front() >= rank) return false;
+        const auto at = static_cast<int>(axis->front() < 0 ? axis->front() + rank : axis->front());
+        for (int d = 0; d < rank; ++d) shape.append(d == at ? 1 : numbers.shape[d < at ? d : d - 1]);
+    } else if (neutralKind(op.kind) == "squeeze") {
         std::vector<int64_t> dims = attributeInts(op.attributes, "squeeze_dims");
         for (int d = 0; d < numbers.shape.rank(); ++d) {
             const bool isNamed =
@@ -188,6 +246,10 @@ std::optional<std::vector<int64_t>> ConstantReader::integers(ValueId id) const
     const TensorType* type = nullptr;
     ConstantPtr data;
     if (!id.valid() || !stored(m_editor, id, type, data)) return std::nullopt;
+    if (type->dtype == DType::boolean) {
+        const auto* const bytes = reinterpret_cast<const uint8_t*>(data->bytes().data());
+        return std::vector<int64_t>(bytes, bytes + data->size());
+    }
     const bool isWide = type->dtype == DType::i64;
     if (!isWide && type->dtype != DType::i32) return std::nullopt;
     const size_t count = data->size() / (isWide ? 8 : 4);
@@ -211,7 +273,8 @@ void ConstantReader::collectProducers(ValueId id, std::vector<OperatorId>& found
     if (!op.controlInputs.empty() || std::ranges::find(found, producer) != found.end() || found.size() > 64) return;
     const std::string_view kind = neutralKind(op.kind);
     const bool isConst = op.kind.dialect == "tf" && op.kind.name == "Const";
-    const bool movesOnly = kind == "reshape" || kind == "squeeze";
+    const bool movesOnly =
+        kind == "reshape" || kind == "squeeze" || kind == "expand_dims" || op.kind.name.starts_with("FakeQuantWithMinMax");
     if (!isConst && !movesOnly && unaryFunction(kind) == nullptr && binaryFunction(kind) == nullptr) return;
     found.push_back(producer);
     for (const ValueId input : op.inputs) collectProducers(input, found);

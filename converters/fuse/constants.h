@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -24,7 +25,7 @@ public:
 
     /// Null: no constant, or none of f32.
     const Numbers* floats(ValueId value);
-    /// i32 or i64.
+    /// i32, i64 or bool.
     std::optional<std::vector<int64_t>> integers(ValueId value) const;
     /// The operators that compute a constant: they go with their last reader.
     void collectProducers(ValueId value, std::vector<OperatorId>& found) const;
@@ -33,10 +34,14 @@ private:
     std::unique_ptr<Numbers> read(ValueId value, int depth);
     bool reshape(Numbers& numbers, const Operator& op) const;
     std::unique_ptr<Numbers> fold(const Operator& op, int depth);
+    std::unique_ptr<Numbers> fakeQuantized(const Operator& op, int depth);
 
     const GraphEditor& m_editor;
     std::unordered_map<int32_t, std::unique_ptr<Numbers>> m_known;
 };
+
+/// Elements of `source` in another order of dimensions.
+Numbers transposed(const Numbers& source, std::span<const int> order);
 
 /// `a` and `b` element by element, broadcast as NumPy does; none where they do not fit.
 std::unique_ptr<Numbers> combine(const Numbers& a, const Numbers& b, float (*function)(float, float));

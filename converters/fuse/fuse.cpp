@@ -20,16 +20,24 @@ namespace {
 
 using namespace fusing;
 
+std::vector<const Rule*> rulesOf(std::span<const Rule> group)
+{
+    std::vector<const Rule*> rules;
+    for (const Rule& rule : group) rules.push_back(&rule);
+    return rules;
+}
+
 std::vector<const Rule*> allRules()
 {
     std::vector<const Rule*> rules;
-    for (const auto& group : {compoundRules(), elementRules(), affineRules(), paddingRules(), movementRules(), reorderRules(),
-                              recurrentRules(), activationRules()})
+    for (const auto& group : {compoundRules(), elementRules(), circleRules(), stablehloRules(), affineRules(), beforeRules(),
+                              paddingRules(), movementRules(), reorderRules(), movedElementRules(), broadcastRules(), choiceRules(),
+                              selectionRules(), oneHotRules(), productRules(), quantizedRules(), recurrentRules(), activationRules()})
         for (const Rule& rule : group) rules.push_back(&rule);
     return rules;
 }
 
-constexpr std::string_view kComposites = "composites";
+constexpr std::string_view kComposites = "composites", kCompositeOperator = "composite-operator";
 
 /// Rules by the operators at which they begin.
 struct RuleTable {
@@ -37,24 +45,25 @@ struct RuleTable {
     bool composites = true;
 };
 
-Result<RuleTable> tableOf(const std::vector<std::string>& only, const std::vector<std::string>& skipped)
+Result<RuleTable> tableOf(const FusionOptions& options)
 {
+    const std::vector<std::string>&only = options.only, &skipped = options.skipped;
     RuleTable table;
     std::vector<std::string> names = {std::string(kComposites)};
     const auto isUsed = [&](std::string_view name) {
         if (std::ranges::find(skipped, name) != skipped.end()) return false;
         return only.empty() || std::ranges::find(only, name) != only.end();
     };
-    for (const Rule* rule : allRules()) {
+    for (const Rule* rule : options.isReverse ? rulesOf(unfuseRules()) : allRules()) {
         names.push_back(rule->name);
-        if (!isUsed(rule->name)) continue;
+        if (!isUsed(rule->name) || (rule->name == kCompositeOperator && options.composites != Composites::operators)) continue;
         for (const std::string& root : rootsOf(*rule)) (rule->isLate ? table.late : table.early)[root].push_back(rule);
     }
     for (const auto* list : {&only, &skipped})
         for (const std::string& name : *list)
             if (std::ranges::find(names, name) == names.end())
                 return Error(ErrorCode::usage, "unknown rule").found("'" + name + "'").nearest(nearestNames(name, names));
-    table.composites = isUsed(kComposites);
+    table.composites = isUsed(kComposites) && !options.isReverse;
     return table;
 }
 
@@ -62,7 +71,7 @@ class GraphFuser {
 public:
     GraphFuser(Model& model, GraphId graph, const RuleTable& table, const std::unordered_set<std::string>& keeps,
                const FusionOptions& options, FusionReport& report)
-        : m_site(model, graph, keeps),
+        : m_site(model, graph, keeps, options.mostWeightBytes, options.isForCircle),
           m_graph(model.graph(graph).id),
           m_table(table),
           m_options(options),
@@ -148,11 +157,20 @@ private:
         if (rules == table.end()) return {};
         for (const Rule* rule : rules->second) {
             const std::string where = m_site.nameOf(op);
-            if (isForbidden(rule->name, where)) continue;
+            if (isForbidden(rule->name, where) || (rule->isModest && wasRefused(op, rule->name))) continue;
             const OperatorId made = tell(rule->name, equalityOf(*rule), op, where, applyRule(*rule, m_site, op));
             if (made.valid()) return made;
         }
         return {};
+    }
+
+    /// Whether another rule began to match at the operator.
+    bool wasRefused(OperatorId op, const std::string& rule) const
+    {
+        const auto from = m_declined.lower_bound({op.index, std::string()});
+        for (auto at = from; at != m_declined.end() && at->first.first == op.index; ++at)
+            if (at->first.second != rule) return true;
+        return false;
     }
 
     bool isForbidden(std::string_view rule, const std::string& where) const
@@ -265,6 +283,7 @@ std::vector<FusionRuleInfo> fusionRules()
 {
     std::vector<FusionRuleInfo> rules;
     for (const Rule* rule : allRules()) rules.push_back({rule->name, rule->equality, rule->patterns});
+    for (const Rule* rule : rulesOf(unfuseRules())) rules.push_back({rule->name, rule->equality, rule->patterns});
     rules.push_back({std::string(kComposites), FusionEquality::approximate, {}});
     return rules;
 }
@@ -277,14 +296,17 @@ Status openForFusion(Model& model, const FusionOptions& options)
 
 Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
 {
-    LS_TRY(const RuleTable table, tableOf(options.only, options.skipped));
+    LS_TRY(const RuleTable table, tableOf(options));
     std::unordered_set<std::string> keeps;
     for (const std::string& name : options.keeps)
         keeps.insert(name.substr(0, name.rfind(':') == std::string::npos ? name.size() : name.rfind(':')));
     FusionReport report;
     const auto allGraphs = [&](Status (GraphFuser::*step)()) -> Status {
-        const std::vector<bool> isReached = reachable(model, options);
+        std::vector<bool> isReached = reachable(model, options);
+        size_t known = report.rewrites.size();
         for (size_t g = 0; g < model.graphs.size(); ++g) {
+            if (report.rewrites.size() != known) isReached = reachable(model, options); // a loop that has gone takes its body with it
+            known = report.rewrites.size();
             if (!isReached[g]) continue;
             GraphFuser fuser(model, GraphId(static_cast<int64_t>(g)), table, keeps, options, report);
             LS_CHECK_OK((fuser.*step)());
@@ -297,6 +319,15 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
         if (table.composites) { // weights that were variables are constants now
             std::erase_if(report.declined, [](const FusionDeclined& declined) { return declined.rule == kComposites; });
             LS_CHECK_OK(allGraphs(&GraphFuser::fuseMarked));
+        }
+    }
+    if (options.composites == Composites::body && !options.isReverse) {
+        for (size_t g = 0; g < model.graphs.size(); ++g) {
+            const GraphId graph(static_cast<int64_t>(g));
+            LS_TRY(const std::vector<std::string> opened, openComposites(model, graph));
+            for (const std::string& name : opened)
+                report.rewrites.push_back(
+                    {"composite-body", model.graph(graph).id, name, "its body", {name}, FusionEquality::exact, name, {}, nullptr});
         }
     }
     if (options.keepsRegions) report.opened = std::make_shared<const Model>(model);

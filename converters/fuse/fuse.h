@@ -30,10 +30,17 @@ struct FusionPlace {
     bool operator==(const FusionPlace&) const = default;
 };
 
+/// What becomes of STABLEHLO_COMPOSITE: the operator of its name where there is one, itself, or what its body computes.
+enum class Composites : uint8_t { operators, keep, body };
+
 struct FusionOptions {
     std::vector<std::string> only; ///< rules to use; empty: all
     std::vector<std::string> skipped = {};
     std::vector<FusionPlace> forbidden = {};
+    int64_t mostWeightBytes = int64_t{1} << 27; ///< weights that are larger take no factors in: the file would grow by a copy of them
+    bool isReverse = false;                     ///< operators become what they were made of: the rules are those that begin with `unfuse-`
+    Composites composites = {};
+    bool isForCircle = false;       ///< the result becomes a .circle file: operators that only Circle has may come out
     bool keepsRegions = false;      ///< every rewrite with what it replaced, so that it can be proved
     std::vector<std::string> keeps; ///< values that a session asks for, `node` or `node:slot`: they stay what they are
     /// TensorFlow: what is run of the model. With it variables that nothing writes become constants, and calls what they call.

@@ -1,6 +1,7 @@
 #include "converters/fuse/lstm.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace loopscope::fusing {
 
@@ -219,36 +220,38 @@ const Operator* producerIn(const Graph& graph, ValueId value)
     return &graph.op(graph.value(value).producer);
 }
 
+std::optional<std::vector<int64_t>> integersIn(const Graph& graph, ValueId value)
+{
+    const Operator* const op = producerIn(graph, value);
+    if (op == nullptr || op->kind.dialect != "tf" || op->kind.name != "Const") return std::nullopt;
+    const Attribute* const attribute = findAttribute(op->attributes, "value");
+    const auto* const tensor = attribute != nullptr ? attribute->as<TensorAttribute>() : nullptr;
+    if (tensor == nullptr || tensor->data == nullptr || !tensor->data->hasBytes()) return std::nullopt;
+    const size_t width = tensor->type.dtype == DType::i64 ? 8 : 4;
+    if (tensor->type.dtype != DType::i32 && tensor->type.dtype != DType::i64) return std::nullopt;
+    std::vector<int64_t> values(tensor->data->size() / width, 0);
+    for (size_t k = 0; k < values.size(); ++k) {
+        int32_t narrow = 0;
+        if (width == 8) std::memcpy(&values[k], tensor->data->bytes().data() + k * 8, 8);
+        else {
+            std::memcpy(&narrow, tensor->data->bytes().data() + k * 4, 4);
+            values[k] = narrow;
+        }
+    }
+    return values;
+}
+
 LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::vector<ValueId>& states)
 {
     return CellMatcher(graph, states).match(nextOutput);
 }
 
-bool isGruCell(const Graph& graph, ValueId next, ValueId state)
-{
-    const Operator* const sum = producerIn(graph, next);
-    if (sum == nullptr || neutralKind(sum->kind) != "add" || sum->inputs.size() != 2) return false;
-    for (const auto& [kept, fresh] : eitherOrder(*sum)) {
-        const Operator *const keeps = producerIn(graph, kept), *const adds = producerIn(graph, fresh);
-        if (keeps == nullptr || adds == nullptr || neutralKind(keeps->kind) != "mul" || neutralKind(adds->kind) != "mul") continue;
-        for (const auto& [gate, old] : eitherOrder(*keeps)) {
-            if (behindIdentities(graph, old) != state || kindOf(graph, gate) != "logistic") continue;
-            for (const auto& [rest, squashed] : eitherOrder(*adds)) {
-                const Operator* const sub = producerIn(graph, rest);
-                if (sub != nullptr && neutralKind(sub->kind) == "sub" && sub->inputs.size() == 2 &&
-                    behindIdentities(graph, sub->inputs[1]) == behindIdentities(graph, gate) && kindOf(graph, squashed) == "tanh")
-                    return true;
-            }
-        }
-    }
-    return false;
-}
-
 std::string unfitWeights(const LstmWeights& weights, int64_t inputs)
 {
     const auto sizes = [](const Numbers& numbers) { return toString(numbers.shape); };
-    if (weights.kernel.shape.rank() != 2 || weights.kernel.shape[1] % 4 != 0) return "the weights are " + sizes(weights.kernel);
-    const int64_t columns = weights.kernel.shape[1], cells = columns / 4;
+    if (weights.kernel.shape.rank() != 2 || weights.kernel.shape[1] % weights.parts() != 0)
+        return "the weights are " + sizes(weights.kernel);
+    const int64_t columns = weights.kernel.shape[1], cells = columns / weights.parts();
     if (inputs >= 0 && weights.kernel.shape[0] != inputs)
         return "the weights have " + std::to_string(weights.kernel.shape[0]) + " rows, the input " + std::to_string(inputs) + " numbers";
     const Shape& recurrent = weights.recurrent.shape;
@@ -271,7 +274,7 @@ OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& nam
 {
     constexpr std::array<const char*, 4> kGates = {"input", "forget", "cell", "output"};
     const LstmWeights& weights = node.weights;
-    const int64_t columns = weights.kernel.shape[1], cells = columns / 4;
+    const int64_t columns = weights.kernel.shape[1], cells = columns / weights.parts();
     // Rows of one gate out of columns of all.
     const auto gate = [&](const Numbers& of, size_t k, int64_t width) {
         const int64_t rows = of.shape[0], all = of.shape[1];
@@ -294,6 +297,7 @@ OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& nam
     draft.inputs.assign(24, ValueId());
     draft.inputs[0] = node.input;
     for (size_t k = 0; k < 4; ++k) {
+        if (weights.gates[k] < 0) continue;
         const std::string suffix = std::string("_") + kGates[k];
         draft.inputs[1 + k] = site.constant(name + "/kernel" + suffix, {cells, weights.kernel.shape[0]},
                                             std::span<const float>(gate(weights.kernel, k, cells)), before);

@@ -5,15 +5,18 @@
 #include "converters/fuse/site.h"
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace loopscope::fusing {
 
-/// Which quarter of a cell's columns belongs to which gate, in TFLite's order: input, forget, cell, output.
+/// Which part of a cell's columns belongs to which gate, in TFLite's order: input, forget, cell, output.
 using GateOrder = std::array<int, 4>;
 inline constexpr GateOrder kKerasGates = {0, 1, 2, 3};
-inline constexpr GateOrder kSimpleGates = {1, 2, 0, 3}; ///< LSTMCellSimple: cell, input, forget, output
+inline constexpr GateOrder kCoupledGates = {-1, 1, 0, 2}; ///< three parts: cell, forget, output; the input gate is 1 − forget
+inline constexpr GateOrder kSimpleGates = {1, 2, 0, 3};   ///< LSTMCellSimple: cell, input, forget, output
 
 /// A cell as it lies in a graph: h' = sigmoid(o) · act(c'), c' = sigmoid(f) · c + sigmoid(i) · act(z).
 struct LstmCellMatch {
@@ -31,11 +34,23 @@ struct LstmCellMatch {
 /// c, or a constant. Nothing found: neither isCell() nor refused.
 LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::vector<ValueId>& states);
 
-/// Whether `next` is what a GRU computes of the state: z · h + (1 − z) · act(…).
-bool isGruCell(const Graph& graph, ValueId next, ValueId state);
+/// A GRU's cell: h' = z · h + (1 − z) · tanh(n), z and r = sigmoid(parts of both sums), n = part of one + r · part of the other.
+struct GruCellMatch {
+    ValueId x;
+    ValueId kernel, bias;                    ///< x · kernel + bias; no bias: invalid
+    ValueId recurrent, recurrentBias;        ///< h · recurrent + bias
+    std::array<int, 3> gates = {-1, -1, -1}; ///< parts of the sums: z, r, n
+    bool isFound = false;
+    std::string refused; ///< it looks like one, and why Circle's operator is none
+};
+
+/// Looks at what computes the next state of `state`.
+GruCellMatch matchGruCell(const Graph& graph, ValueId next, ValueId state);
 
 /// The value behind operators that only pass one on.
 ValueId behindIdentities(const Graph& graph, ValueId value);
+/// i32 or i64 elements of a Const of any graph.
+std::optional<std::vector<int64_t>> integersIn(const Graph& graph, ValueId value);
 /// What computes it; null: no operator, or another result than its first.
 const Operator* producerIn(const Graph& graph, ValueId value);
 
@@ -48,6 +63,7 @@ struct LstmWeights {
     Numbers norm;       ///< [4 · cells]; empty: none
     GateOrder gates = kKerasGates;
     bool isDiagonal = false;
+    int64_t parts() const { return gates[0] < 0 ? 3 : 4; } ///< of the columns
 };
 
 struct LstmNode {

@@ -86,7 +86,7 @@ Outcome padIntoConvolution(Site& site, OperatorId root)
     }
     const std::optional<std::vector<int64_t>> paddings = site.constants().integers(pad.inputs[1]);
     if (!paddings) return declined("the padding is no constant");
-    const Shape shape = site.editor().value(site.behindIdentities(pad.inputs[0])).type.dynamicShape();
+    const Shape shape = site.shapeOf(pad.inputs[0]);
     if (std::string reason = notSame(*affine, shape, *paddings); !reason.empty()) return declined(std::move(reason));
     ops.insert(ops.begin(), producer);
     ops.push_back(root);
@@ -106,6 +106,118 @@ Outcome padBeforePooling(Site& site, OperatorId root)
     return Outcome::declined(site.labelOf(root) + "+pad_same", isMaximum ? "SAME max pooling pads with minus infinity, PAD with 0"
                                                                          : "SAME average pooling does not count what it pads");
 }
+
+/// The same of sequences, which the convolution sees as pictures of height (or width) 1: SpaceToBatch, ExpandDims, convolution, Squeeze,
+/// BatchToSpace.
+class SequenceDilation {
+public:
+    SequenceDilation(Site& site, OperatorId root) : m_site(site), m_root(root), m_back(site.editor().op(root)) {}
+
+    Outcome read()
+    {
+        m_squeeze = m_site.producer(m_back.inputs.at(0), &m_ops);
+        if (!is(m_squeeze, "squeeze")) return Outcome::nothing();
+        m_middle = m_site.producer(op(m_squeeze).inputs[0], &m_ops);
+        m_affine = readAffine(m_site, m_middle);
+        if (!m_affine || !isConvolution(*m_affine)) return Outcome::nothing();
+        m_expand = m_site.producer(op(m_middle).inputs[0], &m_ops);
+        if (!is(m_expand, "expand_dims") && !is(m_expand, "reshape")) return Outcome::nothing();
+        m_front = m_site.producer(op(m_expand).inputs[0], &m_ops);
+        if (!is(m_front, "space_to_batch_nd")) return Outcome::nothing();
+        if (std::string reason = obstacle(); !reason.empty())
+            return Outcome::declined(m_site.labelOf(m_middle) + "+dilation", std::move(reason));
+        return write();
+    }
+
+private:
+    const Operator& op(OperatorId id) const { return m_site.editor().op(id); }
+    bool is(OperatorId id, std::string_view kind) const { return id.valid() && neutralKind(op(id).kind) == kind; }
+
+    std::string obstacle()
+    {
+        if (!m_affine->refused.empty()) return m_affine->refused;
+        if (is(m_expand, "reshape")) return "the sequence becomes a picture by a reshape";
+        const Operator& forth = op(m_front);
+        const auto blocks = m_site.constants().integers(forth.inputs[1]), pads = m_site.constants().integers(forth.inputs[2]);
+        const auto blocksBack = m_site.constants().integers(m_back.inputs[1]), crops = m_site.constants().integers(m_back.inputs[2]);
+        const auto axis = m_site.constants().integers(op(m_expand).inputs.at(1));
+        const Shape shape = m_site.typeOf(m_site.behindIdentities(forth.inputs[0])).dynamicShape();
+        if (!blocks || !pads || !blocksBack || !crops || !axis) return "block sizes, paddings, crops and axis must be constants";
+        if (*blocks != *blocksBack) return "SpaceToBatch and BatchToSpace use different blocks";
+        if (blocks->size() != 1 || shape.rank() != 3 || shape[1] < 0) return "not a sequence of known length";
+        m_axis = axis->at(0) < 0 ? axis->at(0) + 4 : axis->at(0);
+        const std::vector<int64_t> squeezed = attributeInts(op(m_squeeze).attributes, "squeeze_dims");
+        if ((m_axis != 1 && m_axis != 2) || squeezed.size() != 1 || (squeezed[0] + 4) % 4 != m_axis)
+            return "the dimension that comes does not go";
+        if (attributeWord(m_affine->attributes, "padding", "") != "VALID") return "the inner convolution pads";
+        std::vector<Window> windows = windowsOf(*m_affine);
+        if (windows.empty()) return "the filter is no constant";
+        for (const Window& window : windows)
+            if (window.dilation != 1 || window.stride != 1) return "the inner convolution has strides or dilations";
+        Window& along = windows[m_axis == 1 ? 1 : 0];
+        if (windows[m_axis == 1 ? 0 : 1].size != 1) return "the filter is no row";
+        m_block = along.dilation = blocks->at(0);
+        const int64_t before = pads->at(0) - crops->at(0), behind = pads->at(1) - crops->at(1);
+        if ((shape[1] + pads->at(0) + pads->at(1)) % m_block != 0) return "the padded length is no multiple of the block";
+        m_isValid = before == 0 && behind == 0;
+        if (!m_isValid && std::pair(before, behind) != samePadding(along, shape[1]))
+            return "padding less crop is neither none nor what SAME pads";
+        for (const OperatorId id : {m_front, m_expand, m_middle, m_squeeze, m_root}) m_ops.push_back(id);
+        return m_site.outliveAny(m_ops, m_root).value_or("");
+    }
+
+    Outcome write()
+    {
+        GraphEditor& editor = m_site.editor();
+        const std::string name = m_site.nameOf(m_root);
+        const Operator expand = op(m_expand), squeeze = op(m_squeeze);
+        const Shape sequence = m_site.typeOf(op(m_front).inputs[0]).shape, outcome = m_site.typeOf(m_back.results[0]).shape;
+        const auto picture = [&](const Shape& of) {
+            Shape shape;
+            for (int d = 0; d < of.rank(); ++d) {
+                if (d == static_cast<int>(m_axis)) shape.append(1);
+                shape.append(of[d]);
+            }
+            return TensorType(DType::f32, of.hasRank() ? shape : Shape::unknownRank());
+        };
+        OperatorDraft wider;
+        wider.kind = expand.kind;
+        wider.attributes = expand.attributes;
+        wider.name = name + "/picture";
+        wider.inputs = {op(m_front).inputs[0], expand.inputs[1]};
+        wider.results = {picture(sequence)};
+        m_affine->inputs[0] = editor.op(editor.insert(std::move(wider), m_expand, InsertPoint::before(m_root))).results[0];
+        setAttribute(m_affine->attributes, "padding", Word{m_isValid ? "VALID" : "SAME"});
+        setAttribute(m_affine->attributes, m_axis == 1 ? "dilation_w_factor" : "dilation_h_factor", m_block);
+        std::set<std::string> parts = m_site.partsOf(m_middle);
+        parts.insert("dilation");
+        OperatorDraft convolution = affineDraft(m_site, *m_affine, name, m_root);
+        convolution.name = name + "/convolution";
+        convolution.results = {picture(outcome)};
+        const OperatorId made = editor.insert(std::move(convolution), {m_front, m_middle, m_root}, InsertPoint::before(m_root));
+        m_site.setParts(made, std::move(parts));
+        OperatorDraft last;
+        last.kind = squeeze.kind;
+        last.attributes = squeeze.attributes;
+        last.inputs = {editor.op(made).results[0]};
+        last.results = {m_site.typeOf(m_back.results[0])};
+        Outcome result = Outcome::made(m_site.fuse(m_ops, std::move(last), {}));
+        m_site.setParts(result.fused, {});
+        result.to = m_site.labelOf(made);
+        return result;
+    }
+
+    Site& m_site;
+    OperatorId m_root;
+    const Operator m_back;
+    OperatorId m_squeeze, m_middle, m_expand, m_front;
+    std::vector<OperatorId> m_ops;
+    std::optional<Affine> m_affine;
+    int64_t m_axis = 0, m_block = 1;
+    bool m_isValid = false;
+};
+
+Outcome sequenceDilation(Site& site, OperatorId root) { return SequenceDilation(site, root).read(); }
 
 Outcome dilation(Site& site, OperatorId root)
 {
@@ -129,7 +241,7 @@ Outcome dilation(Site& site, OperatorId root)
     if (windows.empty()) return declined("the filter is no constant");
     for (const Window& window : windows)
         if (window.dilation != 1 || window.stride != 1) return declined("the inner convolution has strides or dilations");
-    const Shape shape = site.editor().value(site.behindIdentities(forth.inputs[0])).type.dynamicShape();
+    const Shape shape = site.shapeOf(forth.inputs[0]);
     bool isValid = true, isSame = true;
     for (size_t d = 0; d < 2; ++d) { // what is computed: padding and then a VALID dilated convolution, of which the crop takes away
         windows[d].dilation = (*blocks)[d];
@@ -162,6 +274,7 @@ std::span<const Rule> paddingRules()
         {"pad-same", FusionEquality::exact, {}, "", nullptr, {"conv_2d", "depthwise_conv_2d"}, padIntoConvolution},
         {"pad-pooling", FusionEquality::exact, {}, "", nullptr, {"max_pool_2d", "average_pool_2d"}, padBeforePooling},
         {"dilation", FusionEquality::realEqual, {}, "", nullptr, {"batch_to_space_nd"}, dilation},
+        {"dilation-of-sequences", FusionEquality::realEqual, {}, "", nullptr, {"batch_to_space_nd"}, sequenceDilation},
     };
     return rules;
 }

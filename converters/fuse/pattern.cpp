@@ -77,7 +77,8 @@ private:
             return term;
         }
         const char first = term.text.empty() ? ' ' : term.text[0];
-        if (first == '$') term.kind = Term::Kind::anyConstant;
+        if (first == '@') term.kind = Term::Kind::number;
+        else if (first == '$') term.kind = Term::Kind::anyConstant;
         else if (first == '?') term.kind = Term::Kind::anything;
         else if (first == '-' || std::isdigit(static_cast<unsigned char>(first)) != 0) {
             term.kind = Term::Kind::number;
@@ -205,15 +206,94 @@ std::string labelOf(const Term& replacement)
     return attributeBool(replacement.attributes, "approximate", false) ? label + "(approximate)" : label;
 }
 
+/// Writes an expression out: its operators in front of the one that it stands for.
+class Writer {
+public:
+    Writer(Site& site, const Match& match) : m_site(site), m_match(match), m_root(match.ops.back()) {}
+
+    OperatorDraft draftOf(const Term& term)
+    {
+        OperatorDraft draft;
+        draft.kind = {"tfl", term.text};
+        const bool reduces = term.text == "sum" || term.text == "mean" || term.text == "reduce_max";
+        if (reduces) draft.attributes = {{"keep_dims", true}};
+        for (size_t k = 0; k < term.arguments.size(); ++k)
+            draft.inputs.push_back(reduces && k == 1 ? axis(term.arguments[k]) : valueOf(term.arguments[k]));
+        return draft;
+    }
+
+private:
+    std::string fresh(std::string_view what) const { return m_site.nameOf(m_root) + "/" + std::string(what); }
+
+    ValueId scalar(float number) { return m_site.constant(fresh("number"), Shape(), std::span<const float>(&number, 1), m_root); }
+
+    ValueId axis(const Term& term)
+    {
+        const int32_t number = static_cast<int32_t>(term.number);
+        return m_site.constant(fresh("axis"), Shape{1}, std::span<const int32_t>(&number, 1), m_root);
+    }
+
+    ValueId valueOf(const Term& term)
+    {
+        if (term.text.starts_with('@')) {
+            const std::string key = term.text.substr(1);
+            return scalar(static_cast<float>(attributeFloat(m_site.editor().op(m_root).attributes, key, 0.0)));
+        }
+        if (term.text.starts_with("-$")) {
+            Numbers negated = *m_site.constants().floats(m_match.value(term.text.substr(1)));
+            for (float& number : negated.values) number = -number;
+            return m_site.constant(fresh("negated"), negated.shape, std::span<const float>(negated.values), m_root);
+        }
+        if (term.kind == Term::Kind::number) return scalar(term.number);
+        if (term.kind != Term::Kind::op) {
+            const ValueId bound = m_match.value(term.text);
+            return bound.valid() ? bound : m_made[term.text];
+        }
+        OperatorDraft draft = draftOf(term);
+        TensorType type = m_site.typeOf(m_match.value("x"));
+        if (term.text == "sum" || term.text == "mean" || term.text == "reduce_max") m_isNarrow = true;
+        else if (std::ranges::any_of(draft.inputs, [&](ValueId input) { return isWide(input); })) m_isNarrow = false;
+        if (m_isNarrow && type.shape.hasRank() && type.shape.rank() > 0) type.shape[type.shape.rank() - 1] = 1;
+        draft.name = fresh(term.text);
+        draft.results = {type};
+        const ValueId made = m_site.editor().op(m_site.editor().insert(std::move(draft), m_root, InsertPoint::before(m_root))).results[0];
+        if (!m_isNarrow) m_wide.push_back(made);
+        if (!term.label.empty()) m_made[term.label] = made;
+        return made;
+    }
+
+    /// Whether it has the shape of the operand, not one number for each row.
+    bool isWide(ValueId value) const { return value == m_match.value("x") || std::ranges::find(m_wide, value) != m_wide.end(); }
+
+    Site& m_site;
+    const Match& m_match;
+    OperatorId m_root;
+    bool m_isNarrow = false;
+    std::vector<ValueId> m_wide;
+    std::unordered_map<std::string, ValueId> m_made;
+};
+
+bool isExpression(const Term& term)
+{
+    return std::ranges::any_of(term.arguments, [](const Term& argument) { return argument.kind == Term::Kind::op; });
+}
+
 Outcome replaceBy(const Term& term, Site& site, Match& match)
 {
     const OperatorId root = match.ops.back();
+    if (isExpression(term)) {
+        OperatorDraft draft = Writer(site, match).draftOf(term);
+        draft.results = {site.typeOf(site.editor().op(root).results[0])};
+        return Outcome::made(site.fuse(match.ops, std::move(draft), {}));
+    }
     if (term.kind == Term::Kind::value) {
         site.bypass(root, match.value(term.text), match.ops);
         return {root, "its operand", "", "", {}};
     }
     OperatorDraft draft;
     draft.kind = {"tfl", term.text};
+    if (const size_t dot = term.text.find('.'); dot != std::string::npos)
+        draft.kind = {term.text.substr(0, dot), term.text.substr(dot + 1)};
     draft.attributes = term.attributes;
     for (NamedAttribute& attribute : draft.attributes) // alpha=$a
         if (const Word* const word = attribute.value.as<Word>(); word != nullptr && word->text.starts_with("$"))
@@ -287,6 +367,7 @@ std::vector<std::string> rootsOf(const Rule& rule)
 
 Outcome applyRule(const Rule& rule, Site& site, OperatorId root)
 {
+    if (rule.isOfCircle && !site.isForCircle()) return Outcome::nothing();
     if (rule.apply != nullptr) return rule.apply(site, root);
     Outcome refused;
     size_t fewest = 3; // further away it only looks like it by chance
@@ -299,16 +380,18 @@ Outcome applyRule(const Rule& rule, Site& site, OperatorId root)
         }
         if (match.violations.size() <= 1) checkPlace(rule, site, match);
         if (termOf(rule.replacement).kind == Term::Kind::value)
-            if (std::optional<std::string> reason = site.namesOutput(root)) match.violations.push_back(*reason);
+            if (std::optional<std::string> reason = site.losesBy(root, match.value(rule.replacement))) match.violations.push_back(*reason);
         if (match.violations.empty()) {
             std::optional<FusionDomain> domain = domainOf(rule, site, match);
             Outcome outcome = replaceBy(termOf(rule.replacement), site, match);
+            if (isExpression(termOf(rule.replacement))) outcome.to = rule.replacement;
             outcome.domain = std::move(domain);
             return outcome;
         }
-        if (match.violations.size() >= fewest || match.ops.size() < 2) continue;
+        const bool isReverse = isExpression(termOf(rule.replacement));
+        if (match.violations.size() >= fewest || (match.ops.size() < 2 && !isReverse)) continue;
         fewest = match.violations.size();
-        refused = Outcome::declined(labelOf(termOf(rule.replacement)), match.violations.front());
+        refused = Outcome::declined(isReverse ? rule.replacement : labelOf(termOf(rule.replacement)), match.violations.front());
     }
     return refused;
 }

@@ -31,8 +31,10 @@ using Condition = std::string (*)(Site& site, const Match& match);
 struct Rule {
     std::string name;
     FusionEquality equality = FusionEquality::realEqual;
-    std::vector<std::string> patterns;   ///< expressions that mean the same
-    std::string replacement = {};        ///< `gelu(x) approximate=true`; `x` alone: the value itself; `label:SWISH`: only told
+    std::vector<std::string> patterns = {}; ///< expressions that mean the same
+    /// `gelu(x) approximate=true`; `x` alone: the value itself; `label:SWISH`: only told. The other way it is an expression of several
+    /// operators: reductions have an axis and keep their dimensions, `@alpha` is an attribute of what was matched.
+    std::string replacement = {};
     Condition condition = nullptr;       ///< beyond what the expressions say
     std::vector<std::string> roots = {}; ///< a rule in code: the operators at which it begins
     Outcome (*apply)(Site& site, OperatorId root) = nullptr;
@@ -40,17 +42,30 @@ struct Rule {
     /// Where an approximate rule is equal: a name of the patterns (an operator's: its result), a relation and a number.
     std::string domainOf = {}, relation = {};
     double limit = 0;
+    bool isOfCircle = false; ///< TFLite has no such operator
+    bool isModest = false;   ///< only where no other rule began to match: why that did not go on is told
 };
 
 /// Each file of rules has one; fuse.cpp lists them.
 std::span<const Rule> compoundRules();
 std::span<const Rule> elementRules();
+std::span<const Rule> circleRules();
 std::span<const Rule> affineRules();
+std::span<const Rule> beforeRules();
+std::span<const Rule> quantizedRules();
 std::span<const Rule> activationRules();
 std::span<const Rule> paddingRules();
 std::span<const Rule> movementRules();
 std::span<const Rule> reorderRules();
+std::span<const Rule> movedElementRules();
+std::span<const Rule> broadcastRules();
+std::span<const Rule> choiceRules();
+std::span<const Rule> selectionRules();
+std::span<const Rule> oneHotRules();
+std::span<const Rule> productRules();
 std::span<const Rule> recurrentRules();
+std::span<const Rule> stablehloRules();
+std::span<const Rule> unfuseRules(); ///< the other way; only with FusionOptions::isReverse
 
 /// The operators at which a pattern may begin.
 std::vector<std::string> rootsOf(const Rule& rule);

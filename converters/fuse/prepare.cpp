@@ -83,6 +83,29 @@ void replaceCall(GraphEditor& editor, OperatorId call, const Graph& callee, bool
     editor.eraseUnused(copies); // what the function computed for nobody
 }
 
+/// What computes a result of the body computes that of the call, which keeps its name.
+void becomeBody(GraphEditor& editor, OperatorId call, const Graph& body)
+{
+    const Operator op = editor.op(call);
+    const CloneMap map = editor.cloneGraph(body, op.inputs, editor.value(op.results.at(0)).id + "/", InsertPoint::before(call));
+    editor.setResults(call, std::vector<ValueId>(op.results.size())); // its values are nobody's
+    std::unordered_set<int32_t> taken;
+    for (size_t k = 0; k < op.results.size(); ++k) {
+        const ValueId computed = map.values[static_cast<size_t>(body.outputs[k].value.index)];
+        const Value source = editor.value(computed);
+        const bool isOwn = source.role == ValueRole::result && body.value(body.outputs[k].value).role == ValueRole::result;
+        if (!isOwn || !taken.insert(computed.index).second) {
+            editor.replaceUses(op.results[k], computed);
+            continue;
+        }
+        std::vector<ValueId> results = editor.op(source.producer).results;
+        editor.replaceUses(computed, op.results[k]);
+        results[static_cast<size_t>(source.slot)] = op.results[k];
+        editor.setResults(source.producer, std::move(results));
+    }
+    editor.erase(call);
+}
+
 } // namespace
 
 bool hasVariables(const Model& model)
@@ -92,6 +115,28 @@ bool hasVariables(const Model& model)
             return op.kind.name == "VarHandleOp" || op.kind.name == "VariableV2" || op.kind.name == "Variable";
         });
     });
+}
+
+Result<std::vector<std::string>> openComposites(Model& model, GraphId id)
+{
+    std::vector<std::string> opened;
+    for (int round = 0; round < kMostRounds; ++round) {
+        GraphEditor editor(model, id);
+        const size_t known = opened.size();
+        for (const OperatorId call : editor.order()) {
+            const Operator& op = editor.op(call);
+            if (op.kind.name != "stablehlo_composite" || editor.graph().operators.size() > kMostOperators) continue;
+            const GraphId callee = attributeGraph(op.attributes, "call");
+            if (!model.hasGraph(callee) || callee == id) continue;
+            const Graph body = model.graph(callee);
+            if (body.outputs.size() != op.results.size() || body.inputs.size() != op.inputs.size()) continue;
+            opened.push_back(editor.value(op.results.at(0)).id);
+            becomeBody(editor, call, body);
+        }
+        LS_CHECK_OK(editor.finish());
+        if (opened.size() == known) break;
+    }
+    return opened;
 }
 
 Result<int64_t> inlineCalls(Model& model, GraphId id, const std::vector<std::string>& keeps)

@@ -14,5 +14,7 @@ bool hasVariables(const Model& model);
 /// Puts the bodies of called functions into the graph, calls in them included. Functions with a mark stay, and those that do something
 /// beside computing their results. Their number.
 Result<int64_t> inlineCalls(Model& model, GraphId graph, const std::vector<std::string>& keeps);
+/// Composites of StableHLO become their bodies, those in a body included; their names.
+Result<std::vector<std::string>> openComposites(Model& model, GraphId graph);
 
 } // namespace loopscope::fusing

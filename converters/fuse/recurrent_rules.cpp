@@ -1,39 +1,17 @@
-// Recurrent layers that nobody marked: an LSTM as the body of a loop, as Keras 3 writes it, or as one cell after the other. A GRU is named.
+// Recurrent layers that nobody marked: an LSTM as the body of a loop, as Keras 3 writes it, or as one cell after the other. A GRU is
+// named, and becomes Circle's operator where the result is for Circle.
 #include "converters/fuse/lstm.h"
 #include "converters/fuse/pattern.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace loopscope::fusing {
 
 namespace {
 
-constexpr const char* kTo = "UNIDIRECTIONAL_SEQUENCE_LSTM";
+constexpr const char *kTo = "UNIDIRECTIONAL_SEQUENCE_LSTM", *kGru = "GRU";
 
 Outcome refused(std::string reason) { return Outcome::declined(kTo, std::move(reason)); }
-
-/// i32 or i64 elements of a Const of any graph.
-std::optional<std::vector<int64_t>> integersIn(const Graph& graph, ValueId value)
-{
-    const Operator* const op = producerIn(graph, value);
-    if (op == nullptr || op->kind.dialect != "tf" || op->kind.name != "Const") return std::nullopt;
-    const Attribute* const attribute = findAttribute(op->attributes, "value");
-    const auto* const tensor = attribute != nullptr ? attribute->as<TensorAttribute>() : nullptr;
-    if (tensor == nullptr || tensor->data == nullptr || !tensor->data->hasBytes()) return std::nullopt;
-    const size_t width = tensor->type.dtype == DType::i64 ? 8 : 4;
-    if (tensor->type.dtype != DType::i32 && tensor->type.dtype != DType::i64) return std::nullopt;
-    std::vector<int64_t> values(tensor->data->size() / width, 0);
-    for (size_t k = 0; k < values.size(); ++k) {
-        int32_t narrow = 0;
-        if (width == 8) std::memcpy(&values[k], tensor->data->bytes().data() + k * 8, 8);
-        else {
-            std::memcpy(&narrow, tensor->data->bytes().data() + k * 4, 4);
-            values[k] = narrow;
-        }
-    }
-    return values;
-}
 
 std::optional<int64_t> integerIn(const Graph& graph, ValueId value)
 {
@@ -71,7 +49,14 @@ std::optional<int64_t> knownInteger(const Graph& graph, ValueId value, int depth
 /// One loop, looked at as an LSTM.
 class LoopReader {
 public:
-    LoopReader(Site& site, OperatorId loop) : m_site(site), m_loop(loop), m_op(site.editor().op(loop)), m_graph(site.editor().graph()) {}
+    LoopReader(Site& site, OperatorId loop, bool wantsGru)
+        : m_site(site),
+          m_loop(loop),
+          m_wantsGru(wantsGru),
+          m_op(site.editor().op(loop)),
+          m_graph(site.editor().graph())
+    {
+    }
 
     Outcome read()
     {
@@ -86,6 +71,7 @@ public:
         for (const char* const mark : {"_implements", "api_implements"})
             if (findAttribute(m_graph.attributes, mark) != nullptr) return Outcome::nothing(); // its mark decides
         if (const Outcome outcome = findCell(); !outcome.label.empty()) return outcome;
+        if (m_wantsGru || m_gru.isFound) return m_wantsGru && m_gru.isFound ? readGru() : Outcome::nothing();
         if (m_output < 0) return m_isMasked ? refused("masked steps: a state is kept where a mask says so") : Outcome::nothing();
         if (!m_cell.refused.empty()) return refused(m_cell.refused);
         for (Outcome (LoopReader::*step)() :
@@ -95,6 +81,7 @@ public:
     }
 
 private:
+    Outcome refused(std::string reason) const { return Outcome::declined(m_to, std::move(reason)); }
     ValueId next(size_t k) const { return behindIdentities(*m_body, m_body->outputs[k].value); }
     bool isInvariant(size_t k) const { return next(k) == m_body->inputs[k]; }
     /// Which of the carried values it is; −1: none.
@@ -122,7 +109,13 @@ private:
         for (size_t k = 0; k < m_op.inputs.size(); ++k) {
             if (isInvariant(k)) continue;
             const ValueId argument = m_body->inputs[k];
-            if (isGruCell(*m_body, next(k), argument)) return Outcome::labelled("GRU");
+            if (m_gru = matchGruCell(*m_body, next(k), argument); m_gru.isFound) {
+                if (!m_wantsGru) return m_site.isForCircle() ? Outcome::nothing() : Outcome::labelled("GRU");
+                m_output = static_cast<int>(k);
+                m_cell.x = m_gru.x;
+                m_to = kGru;
+                return Outcome::nothing();
+            }
             const Operator* const producer = producerIn(*m_body, next(k));
             if (producer != nullptr && neutralKind(producer->kind) == "select" && producer->inputs.size() == 3) {
                 const LstmCellMatch inner = matchLstmCell(*m_body, producer->inputs[1], {});
@@ -136,6 +129,100 @@ private:
             break;
         }
         return Outcome::nothing();
+    }
+
+    Outcome readGru()
+    {
+        if (!m_gru.refused.empty()) return refused(m_gru.refused);
+        const Value& state = m_graph.value(m_site.behindIdentities(m_op.inputs[static_cast<size_t>(m_output)]));
+        if (!state.type.shape.isStatic() || state.type.shape.rank() != 2) return refused("the batch size of the state is unknown");
+        if (state.type.shape[0] != 1) return refused("Circle's runtime knows the operator for a batch of 1 only");
+        for (Outcome (LoopReader::*step)() : {&LoopReader::findInput, &LoopReader::countSteps, &LoopReader::findResults})
+            if (Outcome outcome = (this->*step)(); !outcome.reason.empty()) return outcome;
+        for (const auto& [stack, isLast] : m_stacks)
+            if (!isLast) return refused("the caller uses all outputs: the operator gives the last one");
+        const int64_t cells = state.type.shape[1], parts = 3 * cells;
+        std::array<Numbers, 4> numbers;
+        const std::array<ValueId, 4> given = {m_gru.kernel, m_gru.bias, m_gru.recurrent, m_gru.recurrentBias};
+        const std::array<int64_t, 4> sizes = {m_shape[2] * parts, parts, cells * parts, parts};
+        for (size_t k = 0; k < given.size(); ++k) {
+            if (!given[k].valid()) continue;
+            if (!numbersIn(given[k], numbers[k], 0)) return refused("the weights are no constants");
+            if (static_cast<int64_t>(numbers[k].values.size()) != sizes[k]) return refused("the weights are of another size");
+        }
+        return writeGru(numbers, cells);
+    }
+
+    /// Numbers of the body: an operand of the loop that does not change, or a part of one along its first dimension.
+    bool numbersIn(ValueId value, Numbers& numbers, int depth) const
+    {
+        value = behindIdentities(*m_body, value);
+        if (const int argument = argumentOf(*m_body, value); argument >= 0) {
+            if (!isInvariant(static_cast<size_t>(argument))) return false;
+            const Numbers* const found = m_site.constants().floats(m_site.behindIdentities(m_op.inputs[static_cast<size_t>(argument)]));
+            if (found != nullptr) numbers = *found;
+            return found != nullptr;
+        }
+        if (!value.valid() || depth > 4 || m_body->value(value).role != ValueRole::result) return false;
+        const Operator& op = m_body->op(m_body->value(value).producer);
+        if (neutralKind(op.kind) == "squeeze" || neutralKind(op.kind) == "reshape") return numbersIn(op.inputs[0], numbers, depth + 1);
+        const bool splits = op.kind.name == "Split" && integerIn(*m_body, op.inputs[0]) == 0;
+        if (!splits && (op.kind.name != "Unpack" || attributeInt(op.attributes, "axis", 0) != 0)) return false;
+        if (!numbersIn(op.inputs[splits ? 1 : 0], numbers, depth + 1) || numbers.values.size() % op.results.size() != 0) return false;
+        const auto each = static_cast<std::ptrdiff_t>(numbers.values.size() / op.results.size());
+        const auto from = numbers.values.begin() + m_body->value(value).slot * each;
+        numbers.values = std::vector<float>(from, from + each);
+        return true;
+    }
+
+    /// Columns of the gates as rows, in Circle's order: update, reset, new.
+    std::vector<float> gateRows(const std::vector<float>& values, int64_t cells) const
+    {
+        const int64_t columns = 3 * cells, rows = static_cast<int64_t>(values.size()) / columns;
+        std::vector<float> turned;
+        for (const int gate : m_gru.gates)
+            for (int64_t c = 0; c < cells; ++c)
+                for (int64_t r = 0; r < rows; ++r) turned.push_back(values[static_cast<size_t>(r * columns + gate * cells + c)]);
+        return turned;
+    }
+
+    Outcome writeGru(const std::array<Numbers, 4>& numbers, int64_t cells)
+    {
+        const std::string name = m_site.nameOf(m_loop) + "/fused";
+        const ValueId state = m_op.inputs[static_cast<size_t>(m_output)];
+        OperatorDraft draft;
+        draft.kind = {"circle", "gru"};
+        draft.attributes = {{"time_major", true}};
+        draft.inputs = {m_sequence};
+        static constexpr std::array kNames = {"/kernel", "/bias", "/recurrent", "/recurrent_bias"};
+        for (size_t k = 0; k < numbers.size(); ++k) {
+            const std::vector<float> rows = gateRows(numbers[k].values, cells);
+            const bool isMatrix = k % 2 == 0;
+            const Shape shape = isMatrix ? Shape{3 * cells, static_cast<int64_t>(rows.size()) / (3 * cells)} : Shape{3 * cells};
+            draft.inputs.push_back(rows.empty() ? ValueId()
+                                                : m_site.constant(name + kNames[k], shape, std::span<const float>(rows), m_loop));
+        }
+        draft.inputs.push_back(state);
+        draft.name = name;
+        draft.controlInputs = m_op.controlInputs;
+        draft.results = {TensorType(DType::f32, Shape{1, cells})};
+        GraphEditor& editor = m_site.editor();
+        const OperatorId made = editor.insert(std::move(draft), Sources(m_loop), InsertPoint::before(m_loop));
+        const ValueId last = editor.op(made).results[0];
+        std::vector<OperatorId> from = {m_loop};
+        for (const auto& [stack, isLast] : m_stacks) { // a sequence of one
+            from.push_back(stack);
+            const std::array<int32_t, 3> dims = {1, 1, static_cast<int32_t>(cells)};
+            OperatorDraft sequence;
+            sequence.name = name + "/sequence";
+            sequence.kind = {"tf", "Reshape"};
+            sequence.attributes = {{"T", DType::f32}, {"Tshape", DType::i32}};
+            sequence.inputs = {last, m_site.constant(name + "/sequence/shape", Shape{3}, std::span<const int32_t>(dims), stack)};
+            sequence.results = {TensorType(DType::f32, Shape{1, 1, cells})};
+            m_site.bypass(stack, editor.op(editor.insert(std::move(sequence), Sources::none(), InsertPoint::before(stack))).results[0],
+                          {stack});
+        }
+        return finish(made, last, std::move(from));
     }
 
     Outcome findStates()
@@ -268,13 +355,21 @@ private:
         draft.results = {TensorType(DType::f32, Shape{m_shape[0], m_shape[1], cells})};
         const OperatorId made = editor.insert(std::move(draft), Sources(m_loop), InsertPoint::before(m_loop));
         const ValueId sequence = editor.op(made).results[0];
-        std::vector<OperatorId> from = {m_loop}, upstream;
+        std::vector<OperatorId> from = {m_loop};
         for (const auto& [stack, isLast] : m_stacks) {
             from.push_back(stack);
             m_site.bypass(stack, isLast ? lastStep(m_site, sequence, 0, true, name + "/last", stack) : sequence, {stack});
         }
-        const ValueId final_ = m_op.results[static_cast<size_t>(m_output)];
-        if (!editor.uses(final_).empty()) editor.replaceUses(final_, lastStep(m_site, sequence, 0, false, name + "/last", m_loop));
+        const bool isFinalRead = !editor.uses(m_op.results[static_cast<size_t>(m_output)]).empty();
+        return finish(made, isFinalRead ? lastStep(m_site, sequence, 0, false, name + "/last", m_loop) : ValueId(), std::move(from));
+    }
+
+    /// `last` stands for the final state; what only served the loop goes.
+    Outcome finish(OperatorId made, ValueId last, std::vector<OperatorId> from)
+    {
+        GraphEditor& editor = m_site.editor();
+        std::vector<OperatorId> upstream;
+        if (last.valid()) editor.replaceUses(m_op.results[static_cast<size_t>(m_output)], last);
         editor.replaceUses(m_loop, made);
         m_site.setFrom(from);
         for (const ValueId input : m_op.inputs) collect(input, upstream);
@@ -300,10 +395,13 @@ private:
 
     Site& m_site;
     OperatorId m_loop;
+    bool m_wantsGru; ///< else an LSTM
     const Operator m_op;
     const Graph& m_graph;
     const Graph *m_body = nullptr, *m_cond = nullptr;
     LstmCellMatch m_cell;
+    GruCellMatch m_gru;
+    const char* m_to = kTo;
     bool m_isMasked = false;
     int m_output = -1, m_state = -1; ///< which carried values are h and c
     ValueId m_sequence;
@@ -312,7 +410,12 @@ private:
     std::vector<std::pair<OperatorId, bool>> m_stacks; ///< readers of the outputs; of the last one only
 };
 
-Outcome loopedLstm(Site& site, OperatorId root) { return site.isTensorFlow() ? LoopReader(site, root).read() : Outcome::nothing(); }
+Outcome loopedLstm(Site& site, OperatorId root) { return site.isTensorFlow() ? LoopReader(site, root, false).read() : Outcome::nothing(); }
+
+Outcome loopedGru(Site& site, OperatorId root)
+{
+    return site.isTensorFlow() && site.isForCircle() ? LoopReader(site, root, true).read() : Outcome::nothing();
+}
 
 /// The step of a sequence that a value is, by the Unpack that takes it apart; −1: none.
 int stepOf(const Graph& graph, ValueId value, OperatorId& unpack)
@@ -391,6 +494,8 @@ std::span<const Rule> recurrentRules()
 {
     static const std::vector<Rule> rules = {
         {"lstm-loop", FusionEquality::realEqual, {}, "", nullptr, {"While", "StatelessWhile"}, loopedLstm},
+        {"gru-loop", FusionEquality::approximate, {}, "", nullptr, {"While", "StatelessWhile"}, loopedGru}, // its sigmoid is cut off below
+                                                                                                            // −9
         {"lstm-unrolled", FusionEquality::realEqual, {}, "", nullptr, {"mul"}, unrolledLstm},
     };
     return rules;

@@ -104,6 +104,39 @@ Graph graphOf(const Graph& source, const Slice& slice, const std::vector<ValueId
     return graph;
 }
 
+/// The graphs that `graph` calls, each with the number that it has; the others, of which one is being edited, have nothing in them.
+void takeCallees(const Model& source, const Graph& graph, Model& model)
+{
+    std::vector<bool> isCalled(source.graphs.size(), false);
+    std::vector<const Graph*> open = {&graph};
+    const auto reach = [&](GraphId id) {
+        if (!source.hasGraph(id) || isCalled[static_cast<size_t>(id.index)]) return;
+        isCalled[static_cast<size_t>(id.index)] = true;
+        open.push_back(&source.graph(id));
+    };
+    while (!open.empty()) {
+        const Graph& next = *open.back();
+        open.pop_back();
+        for (const Operator& op : next.operators) {
+            if (op.kind.dialect == "tf" && findTfOp(op.kind.name) == nullptr) reach(source.findGraph(op.kind.name));
+            for (const NamedAttribute& attribute : op.attributes) {
+                if (const auto* const ref = attribute.value.as<GraphRef>()) reach(ref->graph);
+                if (const auto* const items = attribute.value.as<AttributeItems>())
+                    for (const Attribute& item : *items)
+                        if (const auto* const ref = item.as<GraphRef>()) reach(ref->graph);
+            }
+        }
+    }
+    for (size_t g = 0; g < source.graphs.size(); ++g) {
+        if (isCalled[g]) {
+            model.graphs.push_back(source.graphs[g]);
+        } else {
+            model.graphs.emplace_back();
+            model.graphs.back().id = source.graphs[g].id;
+        }
+    }
+}
+
 Model modelOf(const Model& source, Graph graph)
 {
     Model model;
@@ -115,7 +148,7 @@ Model modelOf(const Model& source, Graph graph)
         return op.kind.dialect == "tf" && findTfOp(op.kind.name) == nullptr && source.findGraph(op.kind.name).valid();
     };
     const bool calls = std::ranges::any_of(graph.operators, [&](const Operator& op) { return namesGraph(op) || isFunction(op); });
-    if (calls) model.graphs = source.graphs;
+    if (calls) takeCallees(source, graph, model);
     const GraphId own(static_cast<int64_t>(model.graphs.size())); // what it calls keeps its number
     Signature signature;
     signature.key = FusionRegion::kSignature;

@@ -2,6 +2,8 @@
 #include "converters/fuse/affine.h"
 #include "converters/fuse/pattern.h"
 
+#include <algorithm>
+
 namespace loopscope::fusing {
 
 namespace {
@@ -38,8 +40,13 @@ Outcome joinConstants(Site& site, OperatorId root)
 }
 
 /// What a reshape's constant says of the last dimension of its result; −1: nothing.
-int64_t lastDimension(Site& site, const Operator& reshape)
+int64_t lastDimension(Site& site, const Operator& reshape, const Affine& affine)
 {
+    if (neutralKind(reshape.kind) == "squeeze") {
+        const std::vector<int64_t> dims = attributeInts(reshape.attributes, "squeeze_dims");
+        const bool takesLast = std::ranges::any_of(dims, [&](int64_t d) { return d == -1 || d == rankOf(affine) - 1; });
+        return dims.empty() || takesLast ? -1 : affine.channels;
+    }
     const auto target = reshape.inputs.size() > 1 ? site.constants().integers(reshape.inputs[1]) : std::nullopt;
     return target && !target->empty() ? target->back() : -1;
 }
@@ -54,7 +61,9 @@ Outcome beforeReshape(Site& site, OperatorId root)
     const size_t side = isUnary || site.constants().floats(outer.inputs[1]) != nullptr ? 0 : 1;
     std::vector<OperatorId> ops, behind;
     const OperatorId middle = site.producer(outer.inputs[side], &ops);
-    if (!middle.valid() || neutralKind(site.editor().op(middle).kind) != "reshape") return Outcome::nothing();
+    if (!middle.valid()) return Outcome::nothing();
+    const std::string_view between = neutralKind(site.editor().op(middle).kind);
+    if (between != "reshape" && between != "squeeze") return Outcome::nothing();
     const Operator reshape = site.editor().op(middle);
     const OperatorId producer = site.producer(reshape.inputs[0], &behind);
     const std::optional<Affine> affine = readAffine(site, producer);
@@ -65,7 +74,7 @@ Outcome beforeReshape(Site& site, OperatorId root)
     if (!isUnary) {
         const Numbers* const constant = site.constants().floats(outer.inputs[1 - side]);
         if (constant == nullptr || (kind == "sub" && side == 1)) return Outcome::nothing();
-        if (!constant->isOne() && (constant->shape.rank() != 1 || lastDimension(site, reshape) != affine->channels ||
+        if (!constant->isOne() && (constant->shape.rank() != 1 || lastDimension(site, reshape, *affine) != affine->channels ||
                                    static_cast<int64_t>(constant->values.size()) != affine->channels))
             return Outcome::declined(to, "behind the reshape the constant is not one number for each channel");
     }
@@ -100,7 +109,7 @@ Outcome oneHotProduct(Site& site, OperatorId root)
     const Operator oneHot = site.editor().op(middle);
     const std::optional<Affine> affine = readAffine(site, root);
     const auto declined = [](std::string reason) { return Outcome::declined("EMBEDDING_LOOKUP", std::move(reason)); };
-    if (!affine || product.kind.dialect != "tf") return Outcome::nothing();
+    if (!affine) return Outcome::nothing();
     if (!affine->refused.empty()) return declined(affine->refused);
     if (attributeBool(product.attributes, "transpose_b", false)) return declined("the table is transposed");
     const Numbers* const on = site.constants().floats(oneHot.inputs.at(2));
@@ -108,7 +117,16 @@ Outcome oneHotProduct(Site& site, OperatorId root)
     const auto depth = site.constants().integers(oneHot.inputs.at(1));
     if (on == nullptr || off == nullptr || on->values[0] != 1 || off->values[0] != 0) return declined("the one-hot values are not 1 and 0");
     if (attributeInt(oneHot.attributes, "axis", -1) != -1) return declined("the one-hot axis is not the last one");
-    const Numbers* const table = site.constants().floats(product.inputs[1]);
+    if (affine->hasBias && std::ranges::any_of(affine->bias, [](float number) { return number != 0; }))
+        return declined("the product has a bias");
+    if (affine->activation() != "NONE") return declined("the product has an activation: " + affine->activation());
+    const Numbers* table = site.constants().floats(product.inputs[1]);
+    Numbers turned; // TFLite's weights stand the other way round
+    if (table != nullptr && product.kind.dialect != "tf") {
+        static constexpr int kSwap[] = {1, 0};
+        turned = transposed(*table, kSwap);
+        table = &turned;
+    }
     if (!depth || table == nullptr || depth->at(0) != table->shape[0]) return declined("the depth is not the number of rows");
     const TensorType& ids = site.editor().value(oneHot.inputs[0]).type;
     if (ids.dtype != DType::i32) return declined("ids are " + std::string(dtypeName(ids.dtype)) + ", the operator takes i32");
@@ -118,7 +136,9 @@ Outcome oneHotProduct(Site& site, OperatorId root)
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
     OperatorDraft draft;
     draft.kind = {"tfl", "embedding_lookup"};
-    draft.inputs = {oneHot.inputs[0], product.inputs[1]};
+    const bool isTurned = table == &turned;
+    draft.inputs = {oneHot.inputs[0],
+                    isTurned ? site.constant(site.nameOf(root) + "/table", turned.shape, turned.values, root) : product.inputs[1]};
     draft.results = {site.editor().value(product.results[0]).type};
     FusionDomain domain{site.editor().value(site.behindIdentities(oneHot.inputs[0])).id, "<=", static_cast<double>(depth->at(0) - 1)};
     Outcome outcome = Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));

@@ -4,94 +4,122 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
 
 namespace loopscope::fusing {
 
 namespace {
 
-/// TensorFlow's names, and those of TFLite that compute what another one computes.
-const std::unordered_map<std::string_view, std::string_view>& neutralNames()
+/// A convolution that dilates, whoever said so.
+bool isDilated(const Operator& op)
 {
-    static const std::unordered_map<std::string_view, std::string_view> names = {
-        {"Conv2D", "conv_2d"},
-        {"DepthwiseConv2dNative", "depthwise_conv_2d"},
-        {"MatMul", "fully_connected"},
-        {"Conv3D", "conv_3d"},
-        {"Conv2DBackpropInput", "transpose_conv"},
-        {"BiasAdd", "bias_add"},
-        {"BiasAddV1", "bias_add"},
-        {"Add", "add"},
-        {"AddV2", "add"},
-        {"Sub", "sub"},
-        {"Mul", "mul"},
-        {"RealDiv", "div"},
-        {"Div", "div"},
-        {"Maximum", "maximum"},
-        {"Minimum", "minimum"},
-        {"Relu", "relu"},
-        {"Relu6", "relu6"},
-        {"Neg", "neg"},
-        {"Exp", "exp"},
-        {"Log", "log"},
-        {"Sqrt", "sqrt"},
-        {"Rsqrt", "rsqrt"},
-        {"Square", "square"},
-        {"Pow", "pow"},
-        {"Tanh", "tanh"},
-        {"Sigmoid", "logistic"},
-        {"Erf", "erf"},
-        {"Erfc", "erfc"},
-        {"Abs", "abs"},
-        {"SquaredDifference", "squared_difference"},
-        {"Sum", "sum"},
-        {"Max", "reduce_max"},
-        {"Mean", "mean"},
-        {"Greater", "greater"},
-        {"GreaterEqual", "greater_equal"},
-        {"Select", "select"},
-        {"SelectV2", "select"},
-        {"select_v2", "select"},
-        {"Reshape", "reshape"},
-        {"Transpose", "transpose"},
-        {"Squeeze", "squeeze"},
-        {"ExpandDims", "expand_dims"},
-        {"Pad", "pad"},
-        {"PadV2", "padv2"},
-        {"Softmax", "softmax"},
-        {"LogSoftmax", "log_softmax"},
-        {"Elu", "elu"},
-        {"LeakyRelu", "leaky_relu"},
-        {"AvgPool", "average_pool_2d"},
-        {"MaxPool", "max_pool_2d"},
-        {"SpaceToBatchND", "space_to_batch_nd"},
-        {"BatchToSpaceND", "batch_to_space_nd"},
-        {"FusedBatchNorm", "fused_batch_norm"},
-        {"FusedBatchNormV2", "fused_batch_norm"},
-        {"FusedBatchNormV3", "fused_batch_norm"},
-        {"Identity", "identity"},
-        {"StopGradient", "identity"},
-        {"Snapshot", "identity"},
-
-        {"ReverseV2", "reverse_v2"},
-        {"ArgMax", "arg_max"},
-        {"OneHot", "one_hot"},
-        {"GatherV2", "gather"},
-        {"QuantizeV2", "quantize"},
-        {"Dequantize", "dequantize"},
-        {"BatchMatMulV2", "batch_matmul"},
-        {"PlaceholderWithDefault", "identity"},
-        {"Cast", "cast"},
-    };
-    return names;
+    for (const char* const key : {"dilation_h_factor", "dilation_w_factor"})
+        if (attributeInt(op.attributes, key, 1) > 1) return true;
+    const std::string_view kind = neutralKind(op.kind);
+    return (kind == "conv_2d" || kind == "depthwise_conv_2d") &&
+           std::ranges::any_of(attributeInts(op.attributes, "dilations"), [](int64_t factor) { return factor > 1; });
 }
+
+/// TensorFlow's names, and those of TFLite that compute what another one computes.
+constexpr std::pair<std::string_view, std::string_view> kNeutralNames[] = {
+    {"Conv2D", "conv_2d"},
+    {"DepthwiseConv2dNative", "depthwise_conv_2d"},
+    {"MatMul", "fully_connected"},
+    {"Conv3D", "conv_3d"},
+    {"Conv2DBackpropInput", "transpose_conv"},
+    {"BiasAdd", "bias_add"},
+    {"BiasAddV1", "bias_add"},
+    {"Add", "add"},
+    {"AddV2", "add"},
+    {"Sub", "sub"},
+    {"Mul", "mul"},
+    {"RealDiv", "div"},
+    {"Div", "div"},
+    {"Maximum", "maximum"},
+    {"Minimum", "minimum"},
+    {"Relu", "relu"},
+    {"Relu6", "relu6"},
+    {"Neg", "neg"},
+    {"Exp", "exp"},
+    {"Log", "log"},
+    {"Sqrt", "sqrt"},
+    {"Rsqrt", "rsqrt"},
+    {"Square", "square"},
+    {"Pow", "pow"},
+    {"Tanh", "tanh"},
+    {"Sigmoid", "logistic"},
+    {"Erf", "erf"},
+    {"Erfc", "erfc"},
+    {"Abs", "abs"},
+    {"SquaredDifference", "squared_difference"},
+    {"Sum", "sum"},
+    {"Max", "reduce_max"},
+    {"Mean", "mean"},
+    {"Greater", "greater"},
+    {"GreaterEqual", "greater_equal"},
+    {"Select", "select"},
+    {"SelectV2", "select"},
+    {"select_v2", "select"},
+    {"Reshape", "reshape"},
+    {"Transpose", "transpose"},
+    {"Squeeze", "squeeze"},
+    {"ExpandDims", "expand_dims"},
+    {"Pad", "pad"},
+    {"PadV2", "padv2"},
+    {"Softmax", "softmax"},
+    {"LogSoftmax", "log_softmax"},
+    {"Elu", "elu"},
+    {"LeakyRelu", "leaky_relu"},
+    {"AvgPool", "average_pool_2d"},
+    {"MaxPool", "max_pool_2d"},
+    {"SpaceToBatchND", "space_to_batch_nd"},
+    {"BatchToSpaceND", "batch_to_space_nd"},
+    {"FusedBatchNorm", "fused_batch_norm"},
+    {"FusedBatchNormV2", "fused_batch_norm"},
+    {"FusedBatchNormV3", "fused_batch_norm"},
+    {"Identity", "identity"},
+    {"StopGradient", "identity"},
+    {"Snapshot", "identity"},
+    {"ReverseV2", "reverse_v2"},
+    {"ArgMax", "arg_max"},
+    {"ArgMin", "arg_min"},
+    {"Min", "reduce_min"},
+    {"Prod", "reduce_prod"},
+    {"OneHot", "one_hot"},
+    {"GatherV2", "gather"},
+    {"QuantizeV2", "quantize"},
+    {"Dequantize", "dequantize"},
+    {"BatchMatMulV2", "batch_matmul"},
+    {"PlaceholderWithDefault", "identity"},
+    {"Cast", "cast"},
+    {"Ceil", "ceil"},
+    {"Floor", "floor"},
+    {"Round", "round"},
+    {"DepthToSpace", "depth_to_space"},
+    {"SpaceToDepth", "space_to_depth"},
+    {"Tile", "tile"},
+    {"BroadcastTo", "broadcast_to"},
+    {"Fill", "fill"},
+    {"Equal", "equal"},
+    {"NotEqual", "not_equal"},
+    {"Less", "less"},
+    {"LessEqual", "less_equal"},
+    {"LogicalAnd", "logical_and"},
+    {"LogicalOr", "logical_or"},
+    {"LogicalNot", "logical_not"},
+    {"ZerosLike", "zeros_like"},
+};
 
 } // namespace
 
 std::string_view neutralKind(const Kind& kind)
 {
     if (kind.dialect == "custom") return kind.name;
-    const auto found = neutralNames().find(kind.name);
-    return found == neutralNames().end() ? std::string_view(kind.name) : found->second;
+    static const std::unordered_map<std::string_view, std::string_view> names(std::begin(kNeutralNames), std::end(kNeutralNames));
+    const auto found = names.find(kind.name);
+    return found == names.end() ? std::string_view(kind.name) : found->second;
 }
 
 std::string_view activationOf(const Operator& op) { return attributeWord(op.attributes, "act", "NONE"); }
@@ -134,6 +162,30 @@ OperatorId Site::producer(ValueId value, std::vector<OperatorId>* passed) const
     return m_editor.value(value).producer;
 }
 
+Shape Site::shapeOf(ValueId value, int depth) const
+{
+    value = behindIdentities(value);
+    if (!value.valid() || depth > 8) return Shape::unknownRank();
+    const Value& at = m_editor.value(value);
+    if (at.type.shape.hasRank()) return at.type.dynamicShape();
+    if (at.role != ValueRole::result || at.slot != 0 || m_editor.op(at.producer).inputs.empty()) return Shape::unknownRank();
+    const Operator& op = m_editor.op(at.producer);
+    const std::string_view kind = neutralKind(op.kind);
+    if (kind == "relu" || kind == "relu6" || kind == "bias_add" || kind == "logistic" || kind == "tanh")
+        return shapeOf(op.inputs[0], depth + 1);
+    if (kind != "average_pool_2d" && kind != "max_pool_2d") return Shape::unknownRank();
+    Shape shape = shapeOf(op.inputs[0], depth + 1);
+    const std::vector<int64_t> size = attributeInts(op.attributes, "ksize"), strides = attributeInts(op.attributes, "strides");
+    const std::string_view padding = attributeString(op.attributes, "padding", "");
+    const bool isPlain = attributeString(op.attributes, "data_format", "NHWC") == "NHWC" && (padding == "SAME" || padding == "VALID");
+    if (!shape.hasRank() || shape.rank() != 4 || size.size() != 4 || strides.size() != 4 || !isPlain) return Shape::unknownRank();
+    for (int d = 1; d < 3; ++d) {
+        const int64_t window = size[static_cast<size_t>(d)], stride = std::max<int64_t>(strides[static_cast<size_t>(d)], 1);
+        if (shape[d] >= 0) shape[d] = padding == "SAME" ? (shape[d] + stride - 1) / stride : (shape[d] - window) / stride + 1;
+    }
+    return shape;
+}
+
 std::string Site::nameOf(OperatorId id) const
 {
     const Operator& op = m_editor.op(id);
@@ -170,27 +222,26 @@ std::optional<std::string> Site::outliveAny(std::span<const OperatorId> ops, Ope
     return std::nullopt;
 }
 
-ValueId Site::addConstant(std::string name, DType dtype, Shape shape, const void* data, size_t bytes, OperatorId before)
+ValueId Site::constant(std::string name, const TensorType& type, std::span<const std::byte> bytes, OperatorId before)
 {
-    const auto content = std::make_shared<const Constant>(Bytes::copyOf(data, bytes));
-    const TensorType type(dtype, shape);
+    const auto content = std::make_shared<const Constant>(Bytes::copyOf(bytes.data(), bytes.size()));
     if (!isTensorFlow()) return m_editor.addConstant(std::move(name), type, content);
     OperatorDraft draft;
     draft.kind = {"tf", "Const"};
     draft.name = std::move(name);
-    draft.attributes = {{"dtype", dtype}, {"value", TensorAttribute{type, content}}};
+    draft.attributes = {{"dtype", type.dtype}, {"value", TensorAttribute{type, content}}};
     draft.results = {type};
     return m_editor.op(m_editor.insert(std::move(draft), Sources::none(), InsertPoint::before(before))).results[0];
 }
 
 ValueId Site::constant(std::string name, Shape shape, std::span<const float> values, OperatorId before)
 {
-    return addConstant(std::move(name), DType::f32, std::move(shape), values.data(), values.size_bytes(), before);
+    return constant(std::move(name), TensorType(DType::f32, std::move(shape)), std::as_bytes(values), before);
 }
 
 ValueId Site::constant(std::string name, Shape shape, std::span<const int32_t> values, OperatorId before)
 {
-    return addConstant(std::move(name), DType::i32, std::move(shape), values.data(), values.size_bytes(), before);
+    return constant(std::move(name), TensorType(DType::i32, std::move(shape)), std::as_bytes(values), before);
 }
 
 void Site::becomeIdentity(OperatorId op, ValueId value)
@@ -247,6 +298,17 @@ std::optional<std::string> Site::namesOutput(OperatorId root) const
     return std::nullopt;
 }
 
+std::optional<std::string> Site::losesBy(OperatorId root, ValueId value) const
+{
+    if (std::optional<std::string> reason = namesOutput(root)) return reason;
+    const TensorType &is = typeOf(m_editor.op(root).results[0]), &was = typeOf(value);
+    const bool isOtherShape = is.shape.hasRank() && was.shape.hasRank() && is.dynamicShape() != was.dynamicShape();
+    const bool isOtherType = is.dtype != was.dtype && is.dtype != DType::unknown && was.dtype != DType::unknown;
+    if (!isOtherShape && !isOtherType && sameQuantization(is.quantization, was.quantization)) return std::nullopt;
+    const auto text = [](const TensorType& type) { return std::string(dtypeName(type.dtype)) + toString(type.dynamicShape()); };
+    return "the result is " + text(is) + ", '" + m_editor.value(value).id + "' " + text(was);
+}
+
 void Site::bypass(OperatorId root, ValueId value, std::vector<OperatorId> ops)
 {
     std::vector<OperatorId> leftovers;
@@ -282,7 +344,7 @@ std::string Site::labelOf(OperatorId id) const
     if (op.kind.name == "lstm" && op.inputs.size() > 20 && op.inputs[20].valid()) label += "(layer_norm)";
     const std::set<std::string>& parts = partsOf(id);
     for (const char* part : {"pad_same", "dilation", "bias", "weights_scaled", "batchnorm"})
-        if (parts.contains(part)) label += std::string("+") + part;
+        if (parts.contains(part) || (std::string_view(part) == "dilation" && isDilated(op))) label += std::string("+") + part;
     const bool isRecurrent = label.find("LSTM") != std::string::npos;
     const std::string_view act = activationOf(op);
     if (act == "NONE" || (isRecurrent && act == "TANH")) return label;

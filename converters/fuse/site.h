@@ -6,6 +6,8 @@
 #include "converters/fuse/fuse.h"
 #include "engine/transform/graph_editor.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -41,12 +43,14 @@ struct Outcome {
 
 class Site {
 public:
-    Site(Model& model, GraphId graph, const std::unordered_set<std::string>& keeps)
+    Site(Model& model, GraphId graph, const std::unordered_set<std::string>& keeps, int64_t mostWeightBytes, bool isForCircle)
         : m_model(model),
           m_graphId(graph),
           m_editor(model, graph),
           m_constants(m_editor),
-          m_keeps(keeps)
+          m_keeps(keeps),
+          m_mostWeightBytes(mostWeightBytes),
+          m_isForCircle(isForCircle || model.dialect == Dialect::circle)
     {
     }
 
@@ -55,6 +59,11 @@ public:
     ConstantReader& constants() { return m_constants; }
     const Model& model() const { return m_model; }
     bool isTensorFlow() const { return m_model.dialect == Dialect::tf; }
+    bool isForCircle() const { return m_isForCircle; } ///< operators that only Circle has may come out
+    int64_t mostWeightBytes() const { return m_mostWeightBytes; }
+    const TensorType& typeOf(ValueId value) const { return m_editor.value(value).type; }
+    /// The shape that is written down, or follows from the operands of windows and of what works element by element.
+    Shape shapeOf(ValueId value, int depth = 0) const;
 
     /// Its producer, behind operators that only pass a value on (these join `passed`); invalid: none.
     OperatorId producer(ValueId value, std::vector<OperatorId>* passed = nullptr) const;
@@ -68,17 +77,22 @@ public:
 
     ValueId constant(std::string name, Shape shape, std::span<const float> values, OperatorId before);
     ValueId constant(std::string name, Shape shape, std::span<const int32_t> values, OperatorId before);
+    /// Of any type, from its stored bytes.
+    ValueId constant(std::string name, const TensorType& type, std::span<const std::byte> bytes, OperatorId before);
 
     /// `draft` computes what result 0 of `root` was; `ops`, with the root last, go where nothing uses them. What went into them before
     /// and `parts` have gone into the new operator.
     OperatorId fuse(std::vector<OperatorId> ops, OperatorDraft draft, std::initializer_list<std::string> parts);
     /// Why the result of `root` has to stay a value of its own.
     std::optional<std::string> namesOutput(OperatorId root) const;
+    /// Why `value` may not stand for the result of `root`: a name, dimensions or a scale would be lost.
+    std::optional<std::string> losesBy(OperatorId root, ValueId value) const;
     /// Its readers read `value` instead.
     void bypass(OperatorId root, ValueId value, std::vector<OperatorId> ops);
 
     const std::set<std::string>& partsOf(OperatorId op) const;
     void addParts(OperatorId op, const std::set<std::string>& parts) { m_parts[op.index].insert(parts.begin(), parts.end()); }
+    void setParts(OperatorId op, std::set<std::string> parts) { m_parts[op.index] = std::move(parts); }
     bool wasFused(OperatorId op) const { return m_parts.contains(op.index); }
     /// `CONV_2D+bias+RELU`
     std::string labelOf(OperatorId op) const;
@@ -89,7 +103,6 @@ public:
     bool isAskedFor(OperatorId op) const { return isKept(op); }
 
 private:
-    ValueId addConstant(std::string name, DType dtype, Shape shape, const void* data, size_t bytes, OperatorId before);
     /// It passes `value` on as its first and only result.
     void becomeIdentity(OperatorId op, ValueId value);
     bool isKept(OperatorId op) const { return m_keeps.contains(m_editor.op(op).name) && !m_editor.op(op).name.empty(); }
@@ -99,6 +112,8 @@ private:
     GraphEditor m_editor;
     ConstantReader m_constants;
     const std::unordered_set<std::string>& m_keeps;
+    int64_t m_mostWeightBytes;
+    bool m_isForCircle;
     std::unordered_map<int32_t, std::set<std::string>> m_parts;
     std::vector<std::string> m_lastFrom;
 };

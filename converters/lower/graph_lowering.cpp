@@ -2,6 +2,7 @@
 
 #include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/dataflow.h"
 #include "engine/tensor/half.h"
 #include "engine/tensor/statistics.h"
 
@@ -93,7 +94,9 @@ ValueId GraphLowering::newValue(const std::string& wanted, TensorType type, Valu
 
 ValueId GraphLowering::addInput(const std::string& id, TensorType type)
 {
+    std::vector<TensorType> held = std::move(type.elementTypes);
     type = fileType(type.dtype, type.dynamicShape());
+    type.elementTypes = std::move(held);
     const ValueId value = newValue(id, std::move(type), ValueRole::input);
     m_graph.inputs.push_back(value);
     return value;
@@ -155,6 +158,7 @@ Result<std::vector<ValueId>> GraphLowering::emitAll(Kind kind, std::vector<Value
     Operator op;
     op.kind = std::move(kind);
     for (NamedAttribute& attribute : attributes) setAttribute(op.attributes, std::move(attribute.key), std::move(attribute.value));
+    if (op.kind == Kind{"tfl", "broadcast_to"}) setAttribute(op.attributes, "@version", int64_t{2}); // LiteRT knows no first one
     op.inputs = std::move(inputs);
     if (m_op) op.origin = {m_prefix + m_op->name};
     for (const ValueId operand : op.inputs)
@@ -296,7 +300,8 @@ void GraphLowering::lowerOperator(OperatorId id)
     const bool hasAll = std::ranges::all_of(m_op->inputs, [&](ValueId i) { return i.valid() ? valueOf(i).valid() : isOwn; });
     const size_t operators = m_graph.operators.size();
     Status status;
-    if (!hasAll) status = noForm("an operand is missing");
+    if (isLeftOut(kind)) status = findRule(kind)(*this);
+    else if (!hasAll) status = noForm("an operand is missing");
     else if (isOwn) status = keepOperator();
     else if (isSimple(kind)) status = lowerSimple(*this);
     else if (const Rule rule = findRule(kind)) status = rule(*this);
@@ -326,6 +331,30 @@ void GraphLowering::lowerOperator(OperatorId id)
     for (size_t k = 0; k < m_op->results.size(); ++k) bind(static_cast<int>(k), absentResult(static_cast<int>(k)));
 }
 
+/// What the outputs need, and what has effects: a text that is only printed needs no form in TFLite.
+std::vector<bool> GraphLowering::neededOperators(const Graph& source)
+{
+    std::vector<bool> needed(source.operators.size(), false);
+    std::vector<OperatorId> open;
+    const auto need = [&](ValueId value) {
+        if (!value.valid() || source.value(value).role != ValueRole::result) return;
+        const OperatorId producer = source.value(value).producer;
+        if (producer.valid() && !needed[static_cast<size_t>(producer.index)]) open.push_back(producer);
+    };
+    for (const GraphOutput& output : source.outputs) need(output.value);
+    for (size_t i = 0; i < source.operators.size(); ++i)
+        if (hasEffects(source.operators[i])) open.emplace_back(static_cast<int64_t>(i));
+    while (!open.empty()) {
+        const OperatorId id = open.back();
+        open.pop_back();
+        if (needed[static_cast<size_t>(id.index)]) continue;
+        needed[static_cast<size_t>(id.index)] = true;
+        if (isLeftOut(source.op(id).kind.name)) continue;
+        for (const ValueId input : source.op(id).inputs) need(input);
+    }
+    return needed;
+}
+
 std::vector<ValueId> GraphLowering::lowerBody(const Graph& source, std::span<const ValueId> arguments, const std::string& place)
 {
     const auto outer = std::tuple(m_source, m_op, m_values, m_place, m_prefix);
@@ -336,7 +365,9 @@ std::vector<ValueId> GraphLowering::lowerBody(const Graph& source, std::span<con
     m_values = &values;
     for (size_t i = 0; i < source.inputs.size() && i < arguments.size(); ++i)
         values[static_cast<size_t>(source.inputs[i].index)] = arguments[i];
-    for (size_t i = 0; i < source.operators.size(); ++i) lowerOperator(OperatorId(static_cast<int64_t>(i)));
+    const std::vector<bool> needed = neededOperators(source);
+    for (size_t i = 0; i < source.operators.size(); ++i)
+        if (needed[i]) lowerOperator(OperatorId(static_cast<int64_t>(i)));
     std::vector<ValueId> outputs;
     for (const GraphOutput& output : source.outputs)
         outputs.push_back(output.value.valid() ? values[static_cast<size_t>(output.value.index)] : ValueId());

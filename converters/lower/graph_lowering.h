@@ -5,6 +5,7 @@
 #include "engine/tensor/tensor.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
@@ -91,6 +92,7 @@ public:
 
 private:
     void lowerOperator(OperatorId id);
+    static std::vector<bool> neededOperators(const Graph& source);
     Status keepOperator(); ///< an operator of TFLite in the TensorFlow graph
     Result<ValueId> asState(ValueId id);
     ValueId newValue(const std::string& wanted, TensorType type, ValueRole role);
@@ -131,13 +133,13 @@ public:
     GraphId reserve(std::string id);
     void put(GraphId id, Graph graph);
     void decline(std::string place, std::string kind, std::string reason);
-    std::vector<TensorType> outputTypes(GraphId lowered) const;
     /// Which outputs are arrays.
     std::vector<bool> outputArrays(GraphId lowered) const;
     /// The variable has this value when a session begins.
     void initialise(const Operator& variable, const TensorAttribute& value);
-    /// Where branches give different dtypes and one of them only a stand-in, that becomes one of the other's dtype.
-    void matchBranches(GraphId a, GraphId b);
+    /// Where branches give different dtypes and one of them only a stand-in, that becomes one of the other's dtype. What the two together
+    /// give: where shapes differ, of unknown rank.
+    std::vector<TensorType> matchBranches(GraphId a, GraphId b);
     int depth = 0;                                               ///< of functions within functions
     bool hasOpenLists = false;                                   ///< whose elements have no shape before the first is written
     int64_t padding() const { return m_hasEmptyLists ? 1 : 0; }  ///< rows before the first element of each list
@@ -160,6 +162,8 @@ private:
 using Rule = Status (*)(GraphLowering&);
 /// Null: there is none.
 Rule findRule(std::string_view kind);
+/// Operators that only check or say something, of which nothing is left: what they read is not needed for them.
+bool isLeftOut(std::string_view kind);
 /// The same for operators that only change their names and the keys of attributes; false: it is none of them.
 bool isSimple(std::string_view kind);
 Status lowerSimple(GraphLowering& lowering);
@@ -172,6 +176,16 @@ std::span<const NamedRule> mathRules();
 std::span<const NamedRule> nnRules();
 std::span<const NamedRule> flowRules();
 std::span<const NamedRule> listRules();
+std::span<const NamedRule> scatterRules();
+
+/// The tensor with `updates` at `indices`, […, depth]: what is written twice has the later value.
+Result<ValueId> updated(GraphLowering& l, ValueId tensor, ValueId indices, ValueId updates);
+
+inline ValueId numbers(GraphLowering& l, std::initializer_list<int64_t> values)
+{
+    return l.integerConstant(DType::i32, std::vector<int64_t>(values));
+}
+inline ValueId number(GraphLowering& l, int64_t value) { return l.integerConstant(DType::i32, std::span(&value, 1), true); }
 
 inline Error noForm(std::string reason) { return Error(ErrorCode::unsupported, std::move(reason)); }
 /// "SAME" of a TensorFlow string as TFLite's enumerator.

@@ -51,14 +51,6 @@ void ModelLowering::decline(std::string place, std::string kind, std::string rea
     if (!isKnown) m_result.noForm.push_back({std::move(place), std::move(kind), std::move(reason)});
 }
 
-std::vector<TensorType> ModelLowering::outputTypes(GraphId lowered) const
-{
-    std::vector<TensorType> types;
-    const Graph& graph = m_result.model.graph(lowered);
-    for (const GraphOutput& output : graph.outputs) types.push_back(output.value.valid() ? graph.value(output.value).type : TensorType());
-    return types;
-}
-
 std::vector<bool> ModelLowering::outputArrays(GraphId lowered) const
 {
     const auto found = m_arrayOutputs.find(lowered.index);
@@ -78,10 +70,11 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
             const TensorType& formal = source.value(source.inputs[own]).type;
             const bool isArray = i < callee.arrays.size() && callee.arrays[i];
             const bool isOpen = isArray || formal.dtype == DType::variant || formal.dtype == DType::unknown;
+            const bool isHandle = formal.dtype == DType::resource && types[i].dtype == DType::resource; // it knows of what
             if (isArray) key += "a";
-            if (!isOpen) types[i] = formal;
+            if (!isOpen && !isHandle) types[i] = formal;
             // What a loop carries may change its shape; what a branch is given has the shape that it has.
-            else if ((callee.isBody || callee.isCondition) && !(isArray && types[i].shape.rank() == 0))
+            else if (isOpen && (callee.isBody || callee.isCondition) && !(isArray && types[i].shape.rank() == 0))
                 types[i] = TensorType(types[i].dtype, Shape::unknownRank());
         }
         key += std::to_string(static_cast<int>(types[i].dtype)) + ",";
@@ -121,18 +114,30 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
     return id;
 }
 
-void ModelLowering::matchBranches(GraphId a, GraphId b)
+std::vector<TensorType> ModelLowering::matchBranches(GraphId a, GraphId b)
 {
+    std::vector<TensorType> types;
     const size_t count = std::min(m_result.model.graph(a).outputs.size(), m_result.model.graph(b).outputs.size());
     for (size_t k = 0; k < count; ++k) {
         const ValueId first = m_result.model.graph(a).outputs[k].value, second = m_result.model.graph(b).outputs[k].value;
+        types.emplace_back();
         if (!first.valid() || !second.valid()) continue;
         TensorType& mine = m_result.model.graph(a).value(first).type;
         TensorType& theirs = m_result.model.graph(b).value(second).type;
-        if (mine.dtype == theirs.dtype) continue;
-        if (m_standIns.contains({b.index, second.index})) theirs.dtype = mine.dtype; // it has no elements
-        else if (m_standIns.contains({a.index, first.index})) mine.dtype = theirs.dtype;
+        const auto become = [](Value& standIn, DType dtype) {
+            standIn.type.dtype = dtype;
+            if (standIn.role != ValueRole::constant) return; // an inner branch gives it
+            const std::vector<std::byte> zeros(byteSize(dtype, standIn.type.shape.elementCount()));
+            standIn.constant = std::make_shared<Constant>(Bytes::copyOf(zeros));
+        };
+        const bool isStandIn = m_standIns.contains({a.index, first.index}), isOther = m_standIns.contains({b.index, second.index});
+        if (isOther) become(m_result.model.graph(b).value(second), mine.dtype);
+        else if (isStandIn) become(m_result.model.graph(a).value(first), theirs.dtype);
+        types.back() = isStandIn ? theirs : mine;
+        if (!isStandIn && !isOther && mine.dynamicShape() != theirs.dynamicShape())
+            types.back() = TensorType(mine.dtype, Shape::unknownRank());
     }
+    return types;
 }
 
 void ModelLowering::initialise(const Operator& variable, const TensorAttribute& value)

@@ -159,7 +159,7 @@ Status lowerSimple(GraphLowering& lowering)
 
 Rule findRule(std::string_view kind)
 {
-    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules()})
+    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules(), scatterRules()})
         for (const NamedRule& rule : rules)
             if (rule.kind == kind) return rule.rule;
     return nullptr;

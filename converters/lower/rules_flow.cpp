@@ -76,9 +76,9 @@ Status branch(GraphLowering& l)
     const std::vector<bool> arrays = arraysOf(l, std::span(inputs).subspan(1));
     LS_TRY(const GraphId then, l.model().calleeOf({calleeOf(l, "then_branch"), types, 0, false, false, arrays}, l.place() + ":then"));
     LS_TRY(const GraphId otherwise, l.model().calleeOf({calleeOf(l, "else_branch"), types, 0, false, false, arrays}, l.place() + ":else"));
-    l.model().matchBranches(then, otherwise);
+    std::vector<TensorType> results = l.model().matchBranches(then, otherwise);
     return finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
-                      l.model().outputTypes(then), l.model().outputArrays(then));
+                      std::move(results), l.model().outputArrays(then));
 }
 
 Status loop(GraphLowering& l)
@@ -105,13 +105,16 @@ Status choice(GraphLowering& l)
     const std::vector<ValueId> inputs = l.inputs();
     const std::vector<TensorType> types = typesOf(l, inputs);
     std::vector<GraphId> lowered;
+    std::vector<TensorType> results;
     for (size_t k = 0; k < branches.size(); ++k) {
         LS_TRY(const GraphId graph,
                l.model().calleeOf({branches[k], types, 1, false, false, {}}, l.place() + ":branch" + std::to_string(k)));
         lowered.push_back(graph);
-        l.model().matchBranches(lowered.front(), graph);
+        const std::vector<TensorType> both = l.model().matchBranches(lowered.front(), graph);
+        if (k == 0) results = both;
+        for (size_t i = 0; i < results.size(); ++i)
+            if (!(results[i] == both[i])) results[i] = TensorType(both[i].dtype, Shape::unknownRank());
     }
-    const std::vector<TensorType> results = l.model().outputTypes(lowered.front());
     const auto test = [](GraphLowering& in, ValueId index, int64_t k) {
         return in.emit("equal", {index, in.integerConstant(DType::i32, std::array{k}, true)}, {}, DType::boolean);
     };
@@ -155,7 +158,7 @@ Status call(GraphLowering& l)
 /// A list that nobody looks into, of the dtype that its counterpart in the other branch has.
 Status standIn(GraphLowering& l)
 {
-    l.bind(0, l.constant(TensorType(DType::f32, Shape{0}), std::make_shared<Constant>(Bytes()), l.op().name));
+    l.bind(0, l.realConstant(DType::f32, 0)); // one element: LiteRT looks at the size of what may become a condition
     l.markStandIn(l.valueOf(l.op().results[0]));
     return {};
 }
@@ -184,6 +187,7 @@ Status isItsValue(GraphLowering& l)
     return {};
 }
 
+/// TFLite has nothing for operators that only check or say something.
 Status leftOut(GraphLowering& l)
 {
     if (l.op().kind.name != "NoOp" && l.op().kind.name != "ControlTrigger")
@@ -195,13 +199,37 @@ Status variable(GraphLowering& l)
 {
     if (const Attribute* const said = findAttribute(l.op().attributes, "@value"))
         if (const auto* value = said->as<TensorAttribute>()) l.model().initialise(l.op(), *value);
-    return l.finish("var_handle", {},
-                    {{"container", std::string(attributeString(l.op().attributes, "container", ""))},
-                     {"shared_name", std::string(attributeString(l.op().attributes, "shared_name", ""))}});
+    LS_CHECK_OK(l.finish("var_handle", {},
+                         {{"container", std::string(attributeString(l.op().attributes, "container", ""))},
+                          {"shared_name", std::string(attributeString(l.op().attributes, "shared_name", ""))}}));
+    l.graph().value(l.valueOf(l.op().results[0])).type.elementTypes = l.declared(0).elementTypes;
+    return {};
 }
 
 Status readVariable(GraphLowering& l) { return l.finish("read_variable", {l.input(0)}); }
 Status assignVariable(GraphLowering& l) { return l.finish("assign_variable", l.inputs()); }
+
+Status variableShape(GraphLowering& l)
+{
+    const std::vector<TensorType>& held = l.type(l.input(0)).elementTypes;
+    if (held.size() != 1) return noForm("a variable of unknown dtype");
+    LS_TRY(const ValueId now, l.emit("read_variable", {l.input(0)}, {}, held.front().dtype));
+    return l.finish("shape", {now}, {{"out_type", l.declared(0).dtype}});
+}
+
+/// TFLite runs on what TensorFlow calls CPU; an index beyond the list says that it is none of them.
+Status deviceIndex(GraphLowering& l)
+{
+    int64_t index = 0;
+    const Attribute* const said = findAttribute(l.op().attributes, "device_names");
+    const auto* const names = said ? said->as<AttributeItems>() : nullptr;
+    for (const Attribute& name : names ? *names : AttributeItems()) {
+        if (const auto* const text = name.as<std::string>(); text && *text == "CPU") break;
+        ++index;
+    }
+    l.bind(0, l.integerConstant(DType::i32, std::array{index}, true));
+    return {};
+}
 
 /// v ± x, read and written back.
 Status changeVariable(GraphLowering& l)
@@ -220,11 +248,13 @@ constexpr NamedRule kRules[] = {
     {"Case", choice},
     {"Const", constant},
     {"ControlTrigger", leftOut},
+    {"DeviceIndex", deviceIndex},
     {"FakeParam", unread},
     {"If", branch},
     {"NoOp", leftOut},
     {"OptionalFromValue", isItsValue},
     {"OptionalGetValue", isItsValue},
+    {"OptionalNone", standIn},
     {"PartitionedCall", call},
     {"PrintV2", leftOut},
     {"ReadVariableOp", readVariable},
@@ -233,11 +263,18 @@ constexpr NamedRule kRules[] = {
     {"StatelessIf", branch},
     {"StatelessWhile", loop},
     {"VarHandleOp", variable},
+    {"VariableShape", variableShape},
     {"While", loop},
 };
 
 } // namespace
 
 std::span<const NamedRule> flowRules() { return kRules; }
+
+bool isLeftOut(std::string_view kind)
+{
+    const auto* const found = std::ranges::find(kRules, kind, &NamedRule::kind);
+    return found != std::end(kRules) && found->rule == leftOut;
+}
 
 } // namespace loopscope::lowering

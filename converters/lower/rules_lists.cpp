@@ -16,12 +16,6 @@ DType elementOf(const GraphLowering& l)
     return dtype ? *dtype : DType::unknown;
 }
 
-ValueId numbers(GraphLowering& l, std::initializer_list<int64_t> values)
-{
-    return l.integerConstant(DType::i32, std::vector<int64_t>(values));
-}
-ValueId number(GraphLowering& l, int64_t value) { return l.integerConstant(DType::i32, std::array{value}, true); }
-
 /// The row of element `index`, a scalar or a vector of them.
 Result<ValueId> rowOf(GraphLowering& l, ValueId index)
 {
@@ -37,6 +31,7 @@ Result<ValueId> zeroList(GraphLowering& l, ValueId rows, DType dtype, std::optio
     if (!shape || std::ranges::any_of(*shape, [](int64_t d) { return d < 0; })) {
         shape = {1}; // no less, so that LiteRT's While takes it
         l.model().hasOpenLists = true;
+        l.note(l.place() + ": the elements of the list are taken to have one shape, which the graph does not say");
     }
     LS_TRY(const ValueId whole, l.emit("concatenation", {rows, l.integerConstant(DType::i32, *shape)}, {{"axis", int64_t{0}}}));
     return l.emit("fill", {whole, l.realConstant(dtype, 0)}, {}, dtype);
@@ -161,6 +156,32 @@ Status setItem(GraphLowering& l)
     const bool isGrowing = grows && grows->as<bool>() && *grows->as<bool>();
     LS_TRY(const ValueId list, written(l, l.input(0), l.input(1), l.input(2), isGrowing));
     l.bind(0, list);
+    return {};
+}
+
+/// As i32[1]: one more than the largest index, and the row before the first element.
+Result<ValueId> rowsFor(GraphLowering& l, ValueId indices)
+{
+    LS_TRY(const ValueId last, l.emit("reduce_max", {indices, numbers(l, {0})}, {{"keep_dims", true}}, DType::i32));
+    return l.emit("add", {last, numbers(l, {1 + l.model().padding()})}, {}, DType::i32);
+}
+
+/// The rows of a tensor become the elements `indices` of a list, which grows where it has to.
+Status scatterInto(GraphLowering& l)
+{
+    LS_TRY(const ValueId shape, l.shapeOf(l.input(1)));
+    LS_TRY(const ValueId item, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {-1})}, {}, DType::i32));
+    LS_TRY(const ValueId had, rowsOf(l, l.input(0)));
+    LS_TRY(const ValueId needed, rowsFor(l, l.input(2)));
+    LS_TRY(const ValueId rows, l.emit("maximum", {had, needed}, {}, DType::i32));
+    const Shape whole = l.type(l.input(1)).dynamicShape();
+    Shape known = Shape::unknownRank();
+    if (whole.hasRank() && whole.rank() > 0) known = Shape(std::vector<int64_t>(whole.dims().begin() + 1, whole.dims().end()));
+    LS_TRY(const ValueId list, shaped(l, l.input(0), rows, item, known));
+    LS_TRY(const ValueId own, rowOf(l, l.input(2)));
+    LS_TRY(const ValueId places, l.emit("reshape", {own, numbers(l, {-1, 1})}, {}, DType::i32));
+    LS_TRY(const ValueId after, updated(l, list, places, l.input(1)));
+    l.bind(0, after);
     return {};
 }
 
@@ -309,12 +330,25 @@ Status sizeOfArray(GraphLowering& l)
 Status closeArray(GraphLowering&) { return {}; }
 
 constexpr NamedRule kRules[] = {
-    {"EmptyTensorList", emptyList},   {"TensorArrayCloseV3", closeArray},     {"TensorArrayGatherV3", readArray},
-    {"TensorArrayReadV3", readArray}, {"TensorArrayScatterV3", scatterArray}, {"TensorArraySizeV3", sizeOfArray},
-    {"TensorArrayV3", tensorArray},   {"TensorArrayWriteV3", writeArray},     {"TensorListFromTensor", fromTensor},
-    {"TensorListGather", getItem},    {"TensorListGetItem", getItem},         {"TensorListElementShape", elementShape},
-    {"TensorListLength", length},     {"TensorListPopBack", popBack},         {"TensorListPushBack", pushBack},
-    {"TensorListReserve", reserve},   {"TensorListSetItem", setItem},         {"TensorListStack", stack},
+    {"TensorListScatterIntoExistingList", scatterInto},
+    {"EmptyTensorList", emptyList},
+    {"TensorArrayCloseV3", closeArray},
+    {"TensorArrayGatherV3", readArray},
+    {"TensorArrayReadV3", readArray},
+    {"TensorArrayScatterV3", scatterArray},
+    {"TensorArraySizeV3", sizeOfArray},
+    {"TensorArrayV3", tensorArray},
+    {"TensorArrayWriteV3", writeArray},
+    {"TensorListFromTensor", fromTensor},
+    {"TensorListGather", getItem},
+    {"TensorListGetItem", getItem},
+    {"TensorListElementShape", elementShape},
+    {"TensorListLength", length},
+    {"TensorListPopBack", popBack},
+    {"TensorListPushBack", pushBack},
+    {"TensorListReserve", reserve},
+    {"TensorListSetItem", setItem},
+    {"TensorListStack", stack},
 };
 
 } // namespace

@@ -59,21 +59,42 @@ Status square(GraphLowering& l)
     return l.finish("mul", {l.input(0), l.input(0)});
 }
 
+/// The shape (i32) with ones before it, as many as it has fewer than `length` (i32[1]) dimensions.
+Result<ValueId> filledUp(GraphLowering& l, ValueId shape, ValueId length)
+{
+    LS_TRY(const ValueId own, l.shapeOf(shape));
+    LS_TRY(const ValueId missing, l.emit("sub", {length, own}, {}, DType::i32));
+    LS_TRY(const ValueId ones, l.emit("fill", {missing, l.integerConstant(DType::i32, std::array<int64_t, 1>{1}, true)}, {}, DType::i32));
+    return l.emit("concatenation", {ones, shape}, {{"axis", int64_t{0}}}, DType::i32);
+}
+
 /// Over which dimensions the gradient of each operand has to be summed up: those where its shape, filled up with ones, is 1.
 Status broadcastGradientArgs(GraphLowering& l)
 {
-    const Shape &a = l.type(l.input(0)).shape, &b = l.type(l.input(1)).shape;
-    if (a.rank() != 1 || b.rank() != 1 || a[0] < 0 || b[0] < 0 || l.type(l.input(0)).signature || l.type(l.input(1)).signature)
-        return noForm("shapes of unknown length");
     constexpr std::array<int64_t, 1> kFlat = {-1}, kOne = {1};
-    for (int k = 0; k < 2; ++k) {
-        ValueId shape = l.input(k);
-        LS_TRY(shape, l.asInt32(shape));
-        const int64_t missing = std::max(a[0], b[0]) - (k == 0 ? a[0] : b[0]);
-        if (missing > 0) {
-            const ValueId ones = l.integerConstant(DType::i32, std::vector<int64_t>(static_cast<size_t>(missing), 1));
-            LS_TRY(shape, l.emit("concatenation", {ones, shape}, {{"axis", int64_t{0}}}, DType::i32));
+    std::array<ValueId, 2> shapes;
+    for (size_t k = 0; k < 2; ++k) {
+        LS_TRY(shapes[k], l.asInt32(l.input(static_cast<int>(k))));
+    }
+    const Shape &a = l.type(shapes[0]).shape, &b = l.type(shapes[1]).shape;
+    const auto isOpen = [&](ValueId id) {
+        return l.type(id).signature.has_value() || l.type(id).shape.rank() != 1 || l.type(id).shape[0] < 0;
+    };
+    if (isOpen(shapes[0]) || isOpen(shapes[1])) {
+        LS_TRY(const ValueId first, l.shapeOf(shapes[0]));
+        LS_TRY(const ValueId second, l.shapeOf(shapes[1]));
+        LS_TRY(const ValueId length, l.emit("maximum", {first, second}, {}, DType::i32));
+        for (ValueId& shape : shapes) {
+            LS_TRY(shape, filledUp(l, shape, length));
         }
+    } else if (a[0] != b[0]) {
+        const int64_t missing = a[0] < b[0] ? b[0] - a[0] : a[0] - b[0];
+        ValueId& shorter = shapes[a[0] < b[0] ? 0 : 1];
+        const ValueId ones = l.integerConstant(DType::i32, std::vector<int64_t>(static_cast<size_t>(missing), 1));
+        LS_TRY(shorter, l.emit("concatenation", {ones, shorter}, {{"axis", int64_t{0}}}, DType::i32));
+    }
+    for (int k = 0; k < 2; ++k) {
+        const ValueId shape = shapes[static_cast<size_t>(k)];
         LS_TRY(const ValueId isOne, l.emit("equal", {shape, l.integerConstant(DType::i32, kOne, true)}, {}, DType::boolean));
         LS_TRY(const ValueId places, l.emit("where", {isOne}, {}, DType::i64));
         LS_TRY(const ValueId flat, l.emit("reshape", {places, l.integerConstant(DType::i32, kFlat)}, {}, DType::i64));
@@ -206,6 +227,16 @@ Status reluGrad(GraphLowering& l)
     return l.finish("select_v2", {isPositive, l.input(0), zeros});
 }
 
+/// Every bit turned round: those that −1, or the largest number, has.
+Status invert(GraphLowering& l)
+{
+    const DType dtype = l.declared(0).dtype;
+    const double ones =
+        (dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32) ? -1 : static_cast<double>((uint64_t{1} << bitWidth(dtype)) - 1);
+    if (bitWidth(dtype) > 32) return noForm("bits of " + std::string(dtypeName(dtype)));
+    return l.finish("bitwise_xor", {l.input(0), l.realConstant(dtype, ones)});
+}
+
 constexpr NamedRule kRules[] = {
     {"AddN", addN},
     {"BroadcastGradientArgs", broadcastGradientArgs},
@@ -219,6 +250,7 @@ constexpr NamedRule kRules[] = {
     {"Identity", isOperand},
     {"IdentityN", isOperand},
     {"Inv", reciprocal},
+    {"Invert", invert},
     {"InvertPermutation", invertPermutation},
     {"IsFinite", isFinite},
     {"IsNan", isNan},

@@ -79,7 +79,16 @@ Status biasAddGrad(GraphLowering& l)
 {
     LS_CHECK_OK(l.checkLayout());
     const Shape shape = l.type(l.input(0)).dynamicShape();
-    if (!shape.hasRank() || shape.rank() < 1) return noForm("an operand of unknown rank");
+    if (!shape.hasRank()) { // rows of channels
+        LS_TRY(const ValueId whole, l.shapeOf(l.input(0)));
+        const ValueId end = l.integerConstant(DType::i32, std::array<int64_t, 1>{-1});
+        const ValueId one = l.integerConstant(DType::i32, std::array<int64_t, 1>{1});
+        LS_TRY(const ValueId channels, l.emit("strided_slice", {whole, end, one, one}, {{"end_mask", int64_t{1}}}, DType::i32));
+        LS_TRY(const ValueId table, l.emit("concatenation", {end, channels}, {{"axis", int64_t{0}}}, DType::i32));
+        LS_TRY(const ValueId rows, l.emit("reshape", {l.input(0), table}, {}, l.declared(0).dtype));
+        return l.finish("sum", {rows, l.integerConstant(DType::i32, std::array<int64_t, 1>{0})});
+    }
+    if (shape.rank() < 1) return noForm("an operand without dimensions");
     std::vector<int64_t> axes;
     for (int d = 0; d + 1 < shape.rank(); ++d) axes.push_back(d);
     return l.finish("sum", {l.input(0), l.integerConstant(DType::i32, axes)});

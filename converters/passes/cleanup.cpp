@@ -144,8 +144,8 @@ public:
 
     const std::vector<ValueId>& results() const { return m_results; }
 
-    /// Only what a result needs, so that one that cannot be computed hides no other.
-    Model modelFor(ValueId result) const
+    /// Only what these results need.
+    Model modelFor(std::span<const ValueId> results) const
     {
         Model made;
         made.dialect = Dialect::tf;
@@ -154,7 +154,9 @@ public:
         {
             GraphEditor editor(graph, Dialect::tf);
             editor.setGraphInputs({});
-            editor.setOutputs({{"result", result}});
+            std::vector<GraphOutput> outputs;
+            for (const ValueId result : results) outputs.push_back({"result_" + std::to_string(outputs.size()), result});
+            editor.setOutputs(std::move(outputs));
             editor.eraseUnneeded({});
             editor.sortTopologically();
             (void)editor.finish(GraphEditor::Values::dropUnused);
@@ -167,13 +169,14 @@ private:
     enum class State : uint8_t { other, constant, folded };
     State& stateOf(OperatorId id) { return m_state[static_cast<size_t>(id.index)]; }
 
-    /// Results of folded operators that others read.
+    /// Results of folded operators that others read. Lists and handles are no constants.
     void findResults()
     {
         std::set<ValueId> found;
         const auto isFolded = [&](ValueId value) {
-            return value.valid() && m_graph.value(value).role == ValueRole::result &&
-                   stateOf(m_graph.value(value).producer) == State::folded;
+            if (!value.valid() || m_graph.value(value).role != ValueRole::result) return false;
+            const DType dtype = m_graph.value(value).type.dtype;
+            return dtype != DType::variant && dtype != DType::resource && stateOf(m_graph.value(value).producer) == State::folded;
         };
         for (size_t o = 0; o < m_graph.operators.size(); ++o)
             if (m_state[o] == State::other)
@@ -188,6 +191,22 @@ private:
     std::vector<State> m_state;
     std::vector<ValueId> m_results;
 };
+
+/// What each result is, or why it cannot be computed: all in one run, and by halves where that fails, so that one hides no other.
+void evaluateAll(const FoldableCone& cone, const ConstantEvaluator& evaluate, std::span<const ValueId> results,
+                 std::vector<Result<TensorAttribute>>& computed)
+{
+    Result<std::vector<TensorAttribute>> values = evaluate(cone.modelFor(results));
+    if (values.ok() && values->size() == results.size()) {
+        for (TensorAttribute& value : *values) computed.emplace_back(std::move(value));
+    } else if (results.size() == 1) {
+        computed.emplace_back(values.ok() ? Error(ErrorCode::internal, "it gives nothing") : std::move(values).takeError());
+    } else {
+        const size_t half = results.size() / 2;
+        evaluateAll(cone, evaluate, results.first(half), computed);
+        evaluateAll(cone, evaluate, results.subspan(half), computed);
+    }
+}
 
 } // namespace
 
@@ -206,15 +225,17 @@ Result<RewriteReport> foldConstants(Model& model, const PassContext& context)
         if (cone.results().empty()) continue;
         GraphEditor editor(model, graph);
         std::vector<OperatorId> replaced;
-        for (const ValueId result : cone.results()) {
+        std::vector<Result<TensorAttribute>> computed;
+        evaluateAll(cone, context.evaluate, cone.results(), computed);
+        for (size_t k = 0; k < computed.size(); ++k) {
+            const ValueId result = cone.results()[k];
             const Value& value = before.value(result);
             const std::string& name = before.op(value.producer).name;
-            Result<std::vector<TensorAttribute>> computed = context.evaluate(cone.modelFor(result));
-            if (!computed.ok() || computed->size() != 1) {
-                report.declined.push_back({name, computed.ok() ? "it gives nothing" : computed.error().message()});
+            if (!computed[k].ok()) {
+                report.declined.push_back({name, computed[k].error().message()});
                 continue;
             }
-            TensorAttribute data = std::move(computed->front());
+            TensorAttribute data = std::move(computed[k]).value();
             if (data.data->size() > kMostFoldedBytes) {
                 report.declined.push_back({name, "the constant would take " + formatBytes(data.data->size())});
                 continue;
@@ -230,7 +251,7 @@ Result<RewriteReport> foldConstants(Model& model, const PassContext& context)
         }
         for (size_t k = 0; k < replaced.size(); ++k) { // and what only they had read
             const OperatorId id = replaced[k];
-            if (!editor.isAlive(id) || fed.contains(before.op(id).name)) continue;
+            if (!editor.isAlive(id) || fed.contains(editor.op(id).name)) continue;
             const std::vector<ValueId> inputs = editor.op(id).inputs;
             if (!editor.erase(id)) continue;
             for (const ValueId input : inputs)

@@ -131,10 +131,17 @@ std::vector<GraphId> branchesOf(const Model& model, const Operator& op, std::str
 Result<RewriteReport> lowerCase(Model& model, const PassContext&)
 {
     LS_CHECK_OK(needsTensorFlow(model));
+    struct Lowered {
+        OperatorId op;
+        std::string kind;
+        AttributeList attributes;
+        bool takesIndex = false;
+    };
     RewriteReport report;
     const size_t count = model.graphs.size();
     for (size_t g = 0; g < count; ++g) {
         const GraphId graph(static_cast<int64_t>(g));
+        std::vector<Lowered> all; // functions are added first, for an editor wants its graph to stay where it is
         for (const OperatorId id : operatorsNamed(model.graph(graph), {"Case", "StatelessCase"})) {
             const Operator op = model.graph(graph).op(id);
             std::string reason;
@@ -142,35 +149,35 @@ Result<RewriteReport> lowerCase(Model& model, const PassContext&)
             if (reason.empty() && op.inputs.empty()) reason = "Case has no index";
             if (!reason.empty()) {
                 report.declined.push_back({op.name, reason});
-                continue;
-            }
-            std::vector<ValueId> inputs = op.inputs;
-            AttributeList attributes;
-            std::string kind = "StatefulPartitionedCall";
-            if (branches.size() > 1) {
+            } else if (branches.size() > 1) {
                 CaseChain chain(model, model.graph(graph), op, branches);
-                attributes = chain.decide(0);
-                kind = "If";
-                if (!chain.takesIndex(0)) inputs.erase(inputs.begin());
+                AttributeList attributes = chain.decide(0);
+                all.push_back({id, "If", std::move(attributes), chain.takesIndex(0)});
             } else {
-                inputs.erase(inputs.begin());
-                attributes = {{"Tin", dtypesOf(model.graph(graph), inputs)},
-                              {"Tout", dtypesOf(model.graph(graph), op.results)},
-                              {"f", GraphRef{branches.front(), nullptr}}};
+                AttributeList attributes = {{"Tin", dtypesOf(model.graph(graph), {op.inputs.begin() + 1, op.inputs.end()})},
+                                            {"Tout", dtypesOf(model.graph(graph), op.results)},
+                                            {"f", GraphRef{branches.front(), nullptr}}};
+                all.push_back({id, "StatefulPartitionedCall", std::move(attributes), false});
             }
-            GraphEditor editor(model, graph);
-            if (kind == "If") {
-                const ValueId number = appendScalar(editor, op.name + "/number", 0, id);
-                inputs.insert(inputs.begin(), compare(editor, "Equal", op.inputs[0], number, id));
-            }
-            editor.setInputs(id, std::move(inputs));
-            editor.setKind(id, {"tf", kind});
-            editor.setAttributes(id, std::move(attributes));
-            if (!editor.isInOrder()) editor.sortTopologically();
-            LS_CHECK_OK(editor.finish());
-            report.rewrites.push_back(
-                {kind == "If" ? "if" : "call", op.kind.name + " " + op.name, model.graph(graph).id, op.name, {op.name}});
         }
+        if (all.empty()) continue;
+        GraphEditor editor(model, graph);
+        for (Lowered& lowered : all) {
+            const OperatorId id = lowered.op;
+            const std::string name = editor.op(id).name;
+            report.rewrites.push_back(
+                {lowered.kind == "If" ? "if" : "call", editor.op(id).kind.name + " " + name, editor.graph().id, name, {name}});
+            std::vector<ValueId> inputs = editor.op(id).inputs;
+            const ValueId index = inputs.front();
+            if (!lowered.takesIndex) inputs.erase(inputs.begin());
+            if (lowered.kind == "If")
+                inputs.insert(inputs.begin(), compare(editor, "Equal", index, appendScalar(editor, name + "/number", 0, id), id));
+            editor.setInputs(id, std::move(inputs));
+            editor.setKind(id, {"tf", lowered.kind});
+            editor.setAttributes(id, std::move(lowered.attributes));
+        }
+        if (!editor.isInOrder()) editor.sortTopologically();
+        LS_CHECK_OK(editor.finish());
     }
     return report;
 }
@@ -248,17 +255,16 @@ OperatorId checkBounds(GraphEditor& editor, const Operator& op, OperatorId id)
 Result<RewriteReport> lowerFor(Model& model, const PassContext&)
 {
     LS_CHECK_OK(needsTensorFlow(model));
+    struct Lowered {
+        OperatorId op;
+        GraphId condition, body;
+    };
     RewriteReport report;
     const size_t count = model.graphs.size();
     for (size_t g = 0; g < count; ++g) {
         const GraphId graph(static_cast<int64_t>(g));
-        for (const std::string& name : [&] {
-                 std::vector<std::string> names;
-                 for (const OperatorId id : operatorsNamed(model.graph(graph), {"For"})) names.push_back(model.graph(graph).op(id).name);
-                 return names;
-             }()) {
-            const auto& ops = model.graph(graph).operators;
-            const OperatorId id(std::ranges::find(ops, name, &Operator::name) - ops.begin());
+        std::vector<Lowered> all; // functions are added first, for an editor wants its graph to stay where it is
+        for (const OperatorId id : operatorsNamed(model.graph(graph), {"For"})) {
             const Operator op = model.graph(graph).op(id);
             const Attribute* const said = findAttribute(op.attributes, "body");
             const auto* const ref = said ? said->as<GraphRef>() : nullptr;
@@ -275,27 +281,29 @@ Result<RewriteReport> lowerFor(Model& model, const PassContext&)
             const auto next = static_cast<int64_t>(model.graphs.size());
             model.graphs.push_back(std::move(condition));
             model.graphs.push_back(std::move(counting));
-            GraphEditor editor(model, graph);
+            all.push_back({id, GraphId(next), GraphId(next + 1)});
+        }
+        if (all.empty()) continue;
+        GraphEditor editor(model, graph);
+        for (const auto& [id, condition, body] : all) {
+            const Operator op = editor.op(id);
             OperatorDraft loop;
             loop.kind = {"tf", "While"};
             loop.name = op.name + "/While";
             loop.inputs = op.inputs;
             loop.results = {kInt, kInt, kInt};
             for (const ValueId result : op.results) loop.results.push_back(editor.value(result).type);
-            loop.attributes = {{"T", dtypesOf(editor.graph(), loop.inputs)},
-                               {"_lower_using_switch_merge", true},
-                               {"body", GraphRef{GraphId(next + 1), nullptr}},
-                               {"cond", GraphRef{GraphId(next), nullptr}},
-                               {"output_shapes", AttributeItems()},
-                               {"parallel_iterations", int64_t{10}}};
+            loop.attributes = {
+                {"T", dtypesOf(editor.graph(), loop.inputs)}, {"_lower_using_switch_merge", true}, {"body", GraphRef{body, nullptr}},
+                {"cond", GraphRef{condition, nullptr}},       {"output_shapes", AttributeItems()}, {"parallel_iterations", int64_t{10}}};
             loop.controlInputs = {checkBounds(editor, op, id)};
             const OperatorId made = editor.append(std::move(loop), id);
             const std::vector<ValueId>& results = editor.op(made).results;
-            report.rewrites.push_back({"while", "For " + op.name, model.graph(graph).id, editor.op(made).name, {op.name}});
+            report.rewrites.push_back({"while", "For " + op.name, editor.graph().id, editor.op(made).name, {op.name}});
             handOn(editor, id, {results.begin() + 3, results.end()}, op.results.empty() ? std::vector{made} : std::vector<OperatorId>());
-            if (!editor.isInOrder()) editor.sortTopologically();
-            LS_CHECK_OK(editor.finish());
         }
+        if (!editor.isInOrder()) editor.sortTopologically();
+        LS_CHECK_OK(editor.finish());
     }
     return report;
 }

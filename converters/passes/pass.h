@@ -24,10 +24,18 @@ struct GradientNames {
     std::vector<std::string> recompute; ///< GradientRequest::recompute
 };
 
+/// Which rules the passes 'fuse' and 'unfuse' use: those in `only`, or all, without those in `skipped`.
+struct RuleNames {
+    std::vector<std::string> only, skipped;
+    std::string composites;      ///< "keep", "body"; else operators
+    int64_t mostWeightBytes = 0; ///< FusionOptions::mostWeightBytes; 0: what that is by itself
+};
+
 struct PassContext {
     RaiseOptions visible = {};       ///< what keeps its name at the top of the primary graph
     ConstantEvaluator evaluate = {}; ///< empty: nothing is computed
     GradientNames gradient = {};
+    RuleNames rules = {};
 };
 
 struct Pass {
@@ -44,12 +52,17 @@ Result<const Pass*> findPass(std::string_view name);
 
 // The passes themselves, each described where it is defined.
 Result<RewriteReport> runRaise(Model& model, const PassContext& context);
+Result<RewriteReport> runResourceVariables(Model& model, const PassContext& context);
+Result<RewriteReport> turnArraysIntoLists(Model& model, const PassContext& context);
+Result<RewriteReport> turnStacksIntoLists(Model& model, const PassContext& context);
 Result<RewriteReport> lowerCase(Model& model, const PassContext& context);
 Result<RewriteReport> lowerFor(Model& model, const PassContext& context);
 Result<RewriteReport> dropStateless(Model& model, const PassContext& context);
 Result<RewriteReport> inlineFunctions(Model& model, const PassContext& context);
 Result<RewriteReport> foldConstants(Model& model, const PassContext& context);
+Result<RewriteReport> runLowering(Model& model, const PassContext& context);
 Result<RewriteReport> runFuse(Model& model, const PassContext& context);
+Result<RewriteReport> runUnfuse(Model& model, const PassContext& context);
 Result<RewriteReport> runGradient(Model& model, const PassContext& context);
 Result<RewriteReport> removeDead(Model& model, const PassContext& context);
 

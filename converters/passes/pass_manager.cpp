@@ -13,14 +13,19 @@ namespace {
 
 constexpr std::array kPasses = {
     Pass{"raise", "Switch, Merge and frames of TensorFlow 1 become If and While", runRaise},
+    Pass{"resource-variables", "references to variables (VariableV2, Assign, RefEnter, …) become handles", runResourceVariables},
+    Pass{"arrays-to-lists", "TensorArrays of TensorFlow 1 and their gradients become lists", turnArraysIntoLists},
+    Pass{"stacks-to-lists", "stacks of TensorFlow 1 become lists that loops and branches hand on", turnStacksIntoLists},
     Pass{"case-to-if", "Case becomes a chain of If", lowerCase},
     Pass{"for-to-while", "For becomes While", lowerFor},
     Pass{"stateless-to-stateful", "StatelessIf, StatelessCase and StatelessWhile become If, Case and While", dropStateless},
     Pass{"inline-functions", "calls of functions are replaced by what they call", inlineFunctions},
     Pass{"fold-constants", "operators whose operands are constants become constants", foldConstants},
     Pass{"fuse", "operators that one operator of TFLite computes become that one", runFuse},
+    Pass{"unfuse", "an operator that computes what several do becomes those, where nothing is lost", runUnfuse},
     Pass{"gradient", "operators that compute gradients are added ('loopscope grad')", runGradient},
     Pass{"remove-dead", "operators that nothing needs are removed", removeDead},
+    Pass{"to-tflite", "operators of TensorFlow become those of TFLite", runLowering},
 };
 
 } // namespace

@@ -63,7 +63,6 @@ void Builder::fail(OperatorId keep, std::string reason)
 ValueId Builder::addInput(ValueId value, const std::string& origin, const std::string& name)
 {
     TensorType type = m_flow.graph().value(value).type;
-    type.isReference = false;
     const ValueId input = m_editor.addInput(argumentName(name), std::move(type), {{std::string(kOrigin), origin}});
     define(value, input);
     return input;
@@ -85,7 +84,8 @@ ValueId Builder::lookUp(ValueId wanted)
     const ValueId value = m_flow.dataOf(wanted);
     if (const auto known = m_values.find(value.index); known != m_values.end()) return known->second;
     const OperatorId source = m_flow.producer(value);
-    if (source.valid() && m_flow.isReference(value)) return lookUpReference(value);
+    if (source.valid() && m_flow.isReference(value) && !isTop())
+        fail(source, "'" + m_flow.graph().op(source).name + "' is a reference to a variable, which functions cannot take");
     if (isTop()) {
         if (!source.valid()) return value;
         fail(source, "node '" + m_flow.graph().op(source).name + "' is needed where it is not known");
@@ -101,28 +101,6 @@ ValueId Builder::lookUp(ValueId wanted)
     const OperatorId asked = m_flow.producer(wanted);
     const std::string name = m_flow.graph().value(value).id;
     return addInput(value, originText(m_flow.graph(), wanted), asked.valid() && name.empty() ? m_flow.graph().op(asked).name : name);
-}
-
-/// Functions take no references: one has the variable that is meant as a node of its own.
-ValueId Builder::lookUpReference(ValueId value)
-{
-    const ValueId variable = m_flow.variableBehind(value);
-    const OperatorId source = m_flow.producer(value);
-    if (!variable.valid() || (isTop() && !defines(variable))) {
-        fail(source, "'" + m_flow.graph().op(source).name + "' is a reference to one of several variables");
-        return value;
-    }
-    if (!isTop()) m_references.push_back(value);
-    if (!defines(variable)) {
-        const OperatorId node = m_flow.producer(variable);
-        const OperatorId copy = cloneFrom(m_editor, m_flow.graph(), node, {}, {}, InsertPoint::first());
-        if (attributeString(m_editor.op(copy).attributes, "shared_name", "").empty())
-            m_editor.setAttribute(copy, "shared_name", m_flow.graph().op(node).name);
-        define(variable, m_editor.op(copy).results.front());
-    }
-    const ValueId here = m_values[variable.index];
-    define(value, here);
-    return here;
 }
 
 std::optional<OperatorId> Builder::operatorOf(int32_t item) const

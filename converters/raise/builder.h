@@ -49,10 +49,6 @@ public:
     /// The input that stands for a captured value or an invariant; made if there is none.
     ValueId inputFor(ValueId value);
 
-    /// References of the v1 graph for which the function has the variable itself: who calls it waits for what wrote them.
-    const std::vector<ValueId>& references() const { return m_references; }
-    void addReference(ValueId value) { m_references.push_back(value); }
-
     void setOperator(int32_t item, OperatorId here) { m_operators[item] = here; }
     std::optional<OperatorId> operatorOf(int32_t item) const;
 
@@ -75,9 +71,8 @@ private:
     Invariants* m_invariants = nullptr; ///< of a loop's condition or body
     std::unordered_map<int32_t, ValueId> m_values;
     std::unordered_map<int32_t, OperatorId> m_operators;
-    ValueId lookUpReference(ValueId value);
 
-    std::vector<ValueId> m_captures, m_references;
+    std::vector<ValueId> m_captures;
     std::optional<Failure> m_failure;
 };
 

@@ -261,6 +261,8 @@ void Emitter::keepVisible(Builder& b, OperatorId id)
     m_editor.setControlInputs(id, controls);
     m_editor.setInputs(id, {});
     m_editor.setResults(id, {op.results.begin(), op.results.begin() + static_cast<ptrdiff_t>(last)});
+    for (size_t k = 0; k < last; ++k)
+        if (!m_flow.wanted().values[at(op.results[k])]) m_editor.setType(op.results[k], b.editor().value(inputs[k]).type);
     m_editor.setKind(id, {"tf", last == 0 ? "NoOp" : last == 1 ? "Identity" : "IdentityN"});
     AttributeList attributes;
     if (last == 1) attributes = {{"T", types.front()}};

@@ -52,10 +52,7 @@ private:
     std::vector<OperatorId> controlsOfBranch(Builder& b, const std::unordered_set<int32_t>& inside, const Items_& items, const Step& step);
     Items_ itemsUnder(const Items_& items, const Step& step, bool branch);
     std::vector<ValueId> exportsOf(const Items_& items, const Step& step, const std::unordered_set<int32_t>& inside);
-    void awaitReferences(Builder& b, const Builder& function, std::vector<OperatorId>& controls);
-    void defineReference(Builder& b, ValueId value, OperatorId after);
     ValueId branchOutput(Builder& b, ValueId value, bool isLive);
-    ValueId asValue(Builder& b, ValueId here);
     ValueId deadStandIn(Builder& b, ValueId value);
     ValueId appendConst(Builder& b, const std::string& name, TensorType type, ConstantPtr data, const Sources& sources);
 

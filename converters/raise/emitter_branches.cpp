@@ -105,26 +105,7 @@ ValueId Emitter::deadStandIn(Builder& b, ValueId value)
     return b.editor().op(b.editor().append(std::move(fake), b.sources({source}))).results.front();
 }
 
-ValueId Emitter::branchOutput(Builder& b, ValueId value, bool isLive)
-{
-    return isLive ? asValue(b, b.lookUp(value)) : deadStandIn(b, value);
-}
-
-/// What is handed to a function, or comes from one, is no reference.
-ValueId Emitter::asValue(Builder& b, ValueId here)
-{
-    if (!here.valid() || !b.editor().value(here).type.isReference) return here;
-    TensorType type = b.editor().value(here).type;
-    type.isReference = false;
-    OperatorDraft draft;
-    draft.kind = {"tf", "Identity"};
-    draft.name = b.editor().value(here).id + "/value";
-    draft.attributes = {{"T", type.dtype}, {std::string(kOrigin), AttributeItems{std::string()}}};
-    draft.inputs = {here};
-    draft.results = {std::move(type)};
-    const OperatorId source = b.editor().value(here).producer;
-    return b.editor().op(b.editor().append(std::move(draft), source.valid() ? Sources(source) : Sources::none())).results.front();
-}
+ValueId Emitter::branchOutput(Builder& b, ValueId value, bool isLive) { return isLive ? b.lookUp(value) : deadStandIn(b, value); }
 
 /// The nodes of control flow for which an If stands; `hasWork`: whether anything would be in it.
 std::vector<OperatorId> Emitter::nodesOf(const std::unordered_set<int32_t>& inside, int32_t variable, bool& hasWork)
@@ -173,15 +154,14 @@ bool Emitter::emitSides(Builder& b, const Items_& items, const Step& step, const
     for (const int side : {1, 0})
         for (const ValueId value : sides[side].captures())
             if (seen.insert(value.index).second) operands.push_back(value);
-    draft.inputs.push_back(asValue(b, b.lookUp(predicate)));
+    draft.inputs.push_back(b.lookUp(predicate));
     for (const ValueId value : operands) {
         for (const int side : {1, 0}) inputs[side].push_back(sides[side].inputFor(value));
-        draft.inputs.push_back(asValue(b, b.lookUp(value)));
+        draft.inputs.push_back(b.lookUp(value));
         inputTypes.emplace_back(graph.value(value).type.dtype);
     }
     for (const ValueId value : exports) {
         TensorType type = graph.value(value).type;
-        type.isReference = false;
         outputTypes.emplace_back(type.dtype);
         draft.results.push_back(std::move(type));
         origins.emplace_back(originText(graph, value));
@@ -224,9 +204,12 @@ void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
     const Graph& graph = m_flow.graph();
     std::unordered_set<int32_t> inside;
     for (const int32_t member : step.members) inside.insert(items[static_cast<size_t>(member)].id);
-    std::vector<ValueId> references, exports; // references are not given, but found again behind the If
-    for (const ValueId value : exportsOf(items, step, inside)) (m_flow.isReference(value) ? references : exports).push_back(value);
-    bool hasWork = !exports.empty() || !references.empty();
+    const std::vector<ValueId> exports = exportsOf(items, step, inside);
+    for (const ValueId value : exports)
+        if (m_flow.isReference(value))
+            b.fail(m_flow.producer(value),
+                   "'" + graph.op(m_flow.producer(value)).name + "' is a reference to a variable, which no If gives");
+    bool hasWork = !exports.empty();
     std::vector<OperatorId> nodes = nodesOf(inside, step.variable, hasWork);
     if (!hasWork) return;
     const ValueId predicate = m_flow.predicateOf(step.variable);
@@ -239,7 +222,6 @@ void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
                         Builder(m_flow, b, b.region(), functionName(draft.name, "_then"), frames, nullptr)};
     if (!emitSides(b, items, step, exports, sides, draft)) return;
     draft.controlInputs = controlsOfBranch(b, inside, items, step);
-    for (const int side : {1, 0}) awaitReferences(b, sides[side], draft.controlInputs);
     const size_t told = m_raised.size();
     m_raised.push_back({"if", originText(graph, predicate), b.isTop() ? graph.id : b.id(), draft.name, {}});
     for (const OperatorId node : nodes) m_raised[told].nodes.push_back(graph.op(node).name);
@@ -251,41 +233,6 @@ void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
     m_raised[told].name = b.editor().op(made).name;
     for (size_t k = 0; k < exports.size(); ++k) b.define(exports[k], b.editor().op(made).results[k]);
     for (const int32_t id : inside) b.setOperator(id, made);
-    for (const ValueId value : references) defineReference(b, value, made);
-}
-
-/// Whatever wrote a reference that a function has the variable of comes before the call.
-void Emitter::awaitReferences(Builder& b, const Builder& function, std::vector<OperatorId>& controls)
-{
-    for (ValueId value : std::vector<ValueId>(function.references())) {
-        const OperatorId source = m_flow.producer(value);
-        if (m_flow.role(source) == FlowRole::enter && m_flow.entered(source) == function.region() && function.region() != b.region())
-            value = m_flow.dataOf(m_flow.graph().op(source).inputs[0]);
-        if (!b.defines(value)) {
-            if (!b.isTop()) b.addReference(value);
-            continue;
-        }
-        const Value& here = b.editor().value(b.lookUp(value));
-        if (here.role == ValueRole::result && std::ranges::find(controls, here.producer) == controls.end())
-            controls.push_back(here.producer);
-    }
-}
-
-/// A reference that leaves a branch or a loop: the variable, once that is done.
-void Emitter::defineReference(Builder& b, ValueId value, OperatorId after)
-{
-    const ValueId variable = m_flow.variableBehind(value);
-    const OperatorId source = m_flow.producer(value);
-    if (!variable.valid()) return b.fail(source, "'" + m_flow.graph().op(source).name + "' is a reference to one of several variables");
-    const TensorType type = m_flow.graph().value(variable).type;
-    OperatorDraft draft;
-    draft.kind = {"tf", "RefIdentity"};
-    draft.name = m_flow.graph().op(source).name + "/reference";
-    draft.inputs = {b.lookUp(variable)};
-    draft.results = {type};
-    draft.controlInputs = {after};
-    draft.attributes = {{"T", type.dtype}, {std::string(kOrigin), AttributeItems{originText(m_flow.graph(), value)}}};
-    b.define(value, b.editor().op(b.editor().append(std::move(draft), b.sources({source}))).results.front());
 }
 
 } // namespace loopscope::raising

@@ -185,7 +185,7 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
     const ValueId goesOn = condition.lookUp(graph.op(loop.condition).inputs[0]);
     emitRegion(body, bodyItems(b, loop));
     if (b.failed()) return;
-    for (const CarriedValue& carried : loop.carried) outputs.push_back(asValue(body, body.lookUp(graph.op(carried.next).inputs[0])));
+    for (const CarriedValue& carried : loop.carried) outputs.push_back(body.lookUp(graph.op(carried.next).inputs[0]));
     for (size_t k = 0; k < invariants.values.size(); ++k) {
         conditionInputs.push_back(condition.inputFor(invariants.values[k]));
         bodyInputs.push_back(body.inputFor(invariants.values[k]));
@@ -196,9 +196,8 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
     draft.name = name;
     AttributeItems types, origins;
     const auto add = [&](ValueId operand, ValueId formal, std::string origin) {
-        draft.inputs.push_back(asValue(b, operand));
+        draft.inputs.push_back(operand);
         TensorType type = graph.value(formal).type;
-        type.isReference = false;
         types.emplace_back(type.dtype);
         draft.results.push_back(std::move(type));
         origins.emplace_back(std::move(origin));
@@ -231,14 +230,11 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
         for (const OperatorId before : graph.op(enter).controlInputs) addControls(b, before, nullptr, seen, draft.controlInputs);
         for (const ValueId input : graph.op(enter).inputs) addControlsBehind(b, input, nullptr, seen, draft.controlInputs);
     }
-    awaitReferences(b, condition, draft.controlInputs);
-    awaitReferences(b, body, draft.controlInputs);
     const OperatorId made =
         b.editor().insert(std::move(draft), b.sources(nodes), b.isTop() ? InsertPoint::after(loop.condition) : InsertPoint::end());
     m_raised[told].name = b.editor().op(made).name;
     b.setOperator(m_items.ofLoop(frame), made);
     for (size_t k = 0; k < loop.carried.size(); ++k) b.define(graph.op(loop.carried[k].merge).results[0], b.editor().op(made).results[k]);
-    for (const CarriedValue& reference : loop.references) defineReference(b, graph.op(reference.merge).results[0], made);
     emitAfter(b, loop);
 }
 

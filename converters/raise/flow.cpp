@@ -84,30 +84,6 @@ ValueId Flow::dataOf(ValueId value) const
     return value;
 }
 
-ValueId Flow::variableBehind(ValueId reference) const
-{
-    std::vector<ValueId> open = {reference};
-    std::unordered_set<int32_t> seen;
-    ValueId found;
-    while (!open.empty()) {
-        const ValueId value = open.back();
-        open.pop_back();
-        const OperatorId id = producer(value);
-        if (!seen.insert(value.index).second) continue;
-        if (!id.valid() || !isReference(value)) return {};
-        const Operator& op = m_graph.op(id);
-        if (op.inputs.empty()) {
-            if (found.valid() && found != value) return {};
-            found = value;
-        } else if (flowRole(op) == FlowRole::merge) {
-            open.insert(open.end(), op.inputs.begin(), op.inputs.end());
-        } else {
-            open.push_back(op.inputs[0]);
-        }
-    }
-    return found;
-}
-
 bool Flow::isBackEdge(OperatorId from, OperatorId to) const
 {
     return flowRole(m_graph.op(from)) == FlowRole::nextIteration && flowRole(m_graph.op(to)) == FlowRole::merge;

@@ -31,8 +31,7 @@ struct LoopShape {
     int32_t variable = -1; ///< of the conditions: whether the loop goes on
     std::vector<CarriedValue> carried;
     std::vector<OperatorId> exits;
-    std::vector<OperatorId> merges;       ///< of the variables, sorted
-    std::vector<CarriedValue> references; ///< to one variable of the session in every iteration: nothing is carried
+    std::vector<OperatorId> merges; ///< of the variables, sorted
 };
 
 /// What the graph must keep visible at its top, whatever is made of it.
@@ -85,8 +84,6 @@ public:
     OperatorId producer(ValueId value) const;
     /// The value behind Switches: the same data.
     ValueId dataOf(ValueId value) const;
-    /// The variable of the session that a reference leads to, whatever hands it on; invalid: several, or no reference.
-    ValueId variableBehind(ValueId reference) const;
     bool isReference(ValueId value) const { return m_graph.value(value).type.isReference; }
     /// Whether an edge leads back to an earlier iteration of a frame that stays.
     bool isBackEdge(OperatorId from, OperatorId to) const;

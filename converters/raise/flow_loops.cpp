@@ -47,7 +47,7 @@ void Flow::findLoops(std::vector<Declined>& declined)
         for (const OperatorId enter : frames[f].enters) {
             if (!reason.empty() || m_wanted.fed[at(enter)]) break;
             const auto isIts = [&](const CarriedValue& c) { return c.enter == enter; };
-            const bool isVariable = std::ranges::any_of(loop.carried, isIts) || std::ranges::any_of(loop.references, isIts);
+            const bool isVariable = std::ranges::any_of(loop.carried, isIts);
             if (isVariable || attributeBool(m_graph.op(enter).attributes, "is_constant", false)) continue;
             if (!isAwaited[at(enter)] && !isRead[at(m_graph.op(enter).results[0])]) continue;
             reason = "Enter is not constant and no Merge takes it up: it has a value in the first iteration only";
@@ -111,9 +111,8 @@ std::string Flow::parseLoop(int32_t frame, LoopShape& loop, OperatorId& where) c
                          ", which has a value in every iteration");
         if (!op.controlInputs.empty()) return wrong("Merge of a loop variable waits for other nodes");
         loop.merges.push_back(id); // nodes are in file order
-        const bool isReference = this->isReference(op.results[0]);
-        if (isReference && !variableBehind(op.results[0]).valid()) return wrong("the loop carries references to several variables");
-        (isReference ? loop.references : loop.carried).push_back(std::move(carried));
+        if (isReference(op.results[0])) return wrong("the loop carries references to variables");
+        loop.carried.push_back(std::move(carried));
     }
     if (!loop.condition.valid()) return "there is no LoopCond";
     for (const auto& [next, merges] : taken) {

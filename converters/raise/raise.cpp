@@ -6,6 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/ir/origin.h"
 #include "engine/transform/graph_editor.h"
+#include "engine/transform/resource_variables.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -206,6 +207,8 @@ Result<RewriteReport> raiseControlFlow(Model& model, const RaiseOptions& options
         const GraphId id(static_cast<int64_t>(g));
         if (!hasFramesOrSwitches(model.graph(id))) continue;
         if (g == 0 && !(options.fetches.empty() && options.targets.empty())) leaveOut(model, id, options);
+        // If and While take handles. What takes references and has no such form may well be outside of them.
+        LS_CHECK_OK(useResourceVariables(model, id, options.fetches));
         Status status = raiseGraph(model, id, options, report);
         if (!status.ok()) return std::move(status).takeError();
     }

@@ -3,8 +3,9 @@
 
 Each run that needs no state of another is converted by `PROGRAM convert` and answered by `PROGRAM run` and by LiteRT, where one is installed
 (ai_edge_litert); both must answer as TensorFlow did. KNOWN lists the cases that are known not to, each with its reason: a case that newly
-differs fails, and so does one that is listed and agrees. Exit code 77: there is no corpus, or no LiteRT."""
-import json, os, subprocess, sys, tempfile
+differs fails, and so does one that is listed and agrees. Exit code 77: there is no corpus, or no LiteRT.
+With `--converter tensorflow` TensorFlow's own converter makes the files, where it is installed: the figures that docs/lowering.md shows beside ours."""
+import functools, json, os, subprocess, sys, tempfile, threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -54,23 +55,84 @@ np.savez(sys.argv[3], **{str(k): answer(d) for k, d in enumerate(interpreter.get
     return (out, "") if run.returncode == 0 else (None, (run.stderr.strip().splitlines() or ["it crashed"])[-1])
 
 
-def check_run(program, corpus, case, run, folder):
-    """'declined', 'agrees', or who differs and how."""
-    import numpy as np
+class TensorFlowConverter:
+    """TensorFlow's own converter, imported once; each graph in a fork of it: one that crashes it is one that it declines. One thread."""
 
-    path = Path(folder) / (case["id"].replace("/", "_") + f"_{run['out'].rsplit('/', 1)[-1]}.tflite")
-    command = [program, "convert", str(corpus / case["model"]), "-o", str(path), "--force", "-q"]
-    given = np.load(corpus / run["in"], allow_pickle=True)
-    for k, name in enumerate(run["feeds"]):
-        shape = ",".join(map(str, given[str(k)].shape))
-        command += ["--feed", f"{node(name)}=@1:[{shape}]"]
+    CODE = """
+import functools, json, os, sys, signal
+import tensorflow as tf
+def convert(model, feeds, fetches, path):
+    graph = tf.Graph()
+    with graph.as_default():
+        definition = tf.compat.v1.GraphDef()
+        definition.ParseFromString(open(model, "rb").read())
+        tf.import_graph_def(definition, name="")
+        inputs = [graph.get_tensor_by_name(name) for name in feeds]
+        for tensor, shape in zip(inputs, feeds.values()):
+            tensor.set_shape(shape)
+        with tf.compat.v1.Session(graph=graph) as session:
+            for name in {"init", "init_all"} & {n.name for n in definition.node}:
+                session.run(name)
+            outputs = [graph.get_tensor_by_name(name) for name in fetches]
+            converter = tf.compat.v1.lite.TFLiteConverter.from_session(session, inputs, outputs)
+            open(path, "wb").write(converter.convert())
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(120)
+        try:
+            convert(*json.loads(line))
+        except BaseException as error:
+            open(json.loads(line)[3] + ".why", "w").write((str(error).strip().splitlines() or ["an error"])[-1])
+            os._exit(1)
+        os._exit(0)
+    print("outcome", os.waitpid(child, 0)[1], flush=True)
+"""
+
+    def __init__(self):
+        quiet = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
+        self.lock = threading.Lock()
+        self.worker = subprocess.Popen(
+            [sys.executable, "-c", self.CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet
+        )
+
+    def __call__(self, model, feeds, run, path):
+        with self.lock:
+            self.worker.stdin.write(json.dumps([str(model), {n: list(s) for n, s in feeds.items()}, run["fetches"], str(path)]) + "\n")
+            self.worker.stdin.flush()
+            for line in self.worker.stdout:
+                if line.startswith("outcome"):
+                    break
+        if line == "outcome 0\n":
+            return ""
+        why = Path(str(path) + ".why")
+        return why.read_text() if why.exists() else "it crashed"
+
+
+def convert_with_ours(program, model, feeds, run, path):
+    """Its error, empty where it wrote `path`; `feeds` are names with shapes."""
+    command = [program, "convert", str(model), "-o", str(path), "--force", "-q"]
+    for name, shape in feeds.items():
+        command += ["--feed", f"{node(name)}=@1:[{','.join(map(str, shape))}]"]
     for name in run["fetches"]:
         command += ["--fetch", node(name)]
     for name in run["targets"]:
         command += ["--target", name]
     made = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if made.returncode != 0:
-        return "declined", (made.stderr.strip().splitlines() or [""])[-1]
+    return "" if made.returncode == 0 else (made.stderr.strip().splitlines() or [""])[-1]
+
+
+def check_run(program, converter, corpus, case, run, folder):
+    """'declined', 'agrees', or who differs and how."""
+    import numpy as np
+
+    path = Path(folder) / (case["id"].replace("/", "_") + f"_{run['out'].rsplit('/', 1)[-1]}.tflite")
+    given = np.load(corpus / run["in"], allow_pickle=True)
+    feeds = {name: given[str(k)].shape for k, name in enumerate(run["feeds"])}
+    model = corpus / case["model"]
+    reason = converter(model, feeds, run, path)
+    if reason:
+        return "declined", reason
     want = np.load(corpus / run["out"], allow_pickle=True)
     inputs = path.with_suffix(".in.npz")
     np.savez(inputs, **{str(k): given[str(k)] for k in range(len(run["feeds"]))})
@@ -103,7 +165,7 @@ def stands_alone(case, run):
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("-")]
     wanted = sys.argv[sys.argv.index("--filter") + 1] if "--filter" in sys.argv else ""
-    arguments = [a for a in arguments if a != wanted]
+    arguments = [a for a in arguments if a not in (wanted, "tensorflow")]
     program, corpus, known = arguments[0], Path(arguments[1]), known_cases(arguments[2])
     try:
         import ai_edge_litert.interpreter  # noqa: F401
@@ -113,6 +175,7 @@ def main():
     if not corpus.is_dir():
         print("skipped: no corpus here (set LOOPSCOPE_CORPUS)")
         return 77
+    converter = TensorFlowConverter() if "--converter" in sys.argv else functools.partial(convert_with_ours, program)
     failed = 0
     for suite in arguments[3:] or ["tf-v1", "tf-v2"]:
         cases = [json.loads(line) for line in open(corpus / suite / "cases.jsonl")]
@@ -125,7 +188,7 @@ def main():
                 worst = ("no run stands alone", "")
                 for run in runs:
                     try:
-                        outcome = check_run(program, corpus / suite, case, run, folder)
+                        outcome = check_run(program, converter, corpus / suite, case, run, folder)
                     except subprocess.TimeoutExpired:
                         outcome = ("differs", "no end")
                     if outcome[0] == "differs":

@@ -13,21 +13,22 @@
 #include "app/wiring/tf_target.h"
 #include "converters/formats.h"
 #include "converters/raise/raise.h"
+#include "tests/scratch.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 namespace loopscope::app {
 namespace {
 
-constexpr int64_t kMostSteps = 200'000;
+constexpr int64_t kMostSteps = 50'000;
 constexpr int64_t kDrawn = 8;
 
 /// One program of a case in a session of its own.
@@ -65,8 +66,10 @@ Result<std::vector<Array>> inputsOf(const GoldenRun& run)
     return inputs;
 }
 
-/// One run of both programs, and the drawn ones behind it.
-Result<Proof> proveRun(Program& here, Program& there, const GoldenRun& run, const GoldenRun& other, bool draws)
+/// One run of both programs, and the drawn ones behind it. A run that reached its budget left variables as they were in the middle of it,
+/// at another place in each program: `again` brings both to where the run began.
+Result<Proof> proveRun(
+    Program& here, Program& there, const GoldenRun& run, const GoldenRun& other, bool draws, const std::function<void()>& again = [] {})
 {
     RunTarget target, targetThere;
     LS_TRY(Executor* const first, here.session.enter(rootOf(here.file.model, ""), {run.feeds, run.fetches, run.targets}, target));
@@ -84,6 +87,7 @@ Result<Proof> proveRun(Program& here, Program& there, const GoldenRun& run, cons
         LS_TRY(const std::vector<Array> drawn, drawInputs(target, inputs, 1, k));
         LS_TRY(const Proof more, proveOn(pair, *first, *second, drawn, options));
         add(proof, more);
+        if (!more.undecided.empty()) again();
         if (more.verdict == ProofVerdict::different && more.first) proof.first->address = drawKindText(k) + ": " + proof.first->address;
     }
     return proof;
@@ -100,7 +104,10 @@ CaseResult proveCase(const GoldenCase& golden, const GoldenCase& other, Program&
         const std::string place = golden.runs.size() > 1 ? "run " + std::to_string(r) + ", " : "";
         if (run.feeds.size() != runThere.feeds.size() || run.fetches.size() != runThere.fetches.size())
             return resultOf(golden.id, Verdict::unsupported, place + "feeds or fetches do not match");
-        const Result<Proof> proof = proveRun(here, there, run, runThere, r == last);
+        const Result<Proof> proof = proveRun(here, there, run, runThere, r == last, [&] {
+            for (size_t before = 0; before < r; ++before)
+                static_cast<void>(proveRun(here, there, golden.runs[before], other.runs[before], false));
+        });
         if (!proof.ok()) {
             if (run.mustFail) continue; // what cannot even be selected
             const bool isMissing = proof.error().code() == ErrorCode::unsupported;
@@ -219,8 +226,8 @@ int check(const std::string& mode, const std::string& knownPath, const std::stri
     }
     std::map<std::string, const GoldenCase*> twins;
     for (const GoldenCase& golden : *others) twins[golden.id] = &golden;
-    const std::string folder = (std::filesystem::temp_directory_path() / ("prove." + std::to_string(getpid()))).string();
-    std::filesystem::create_directories(folder);
+    const ScratchFolder scratch;
+    const std::string folder = scratch.path();
     std::vector<CaseJob> jobs;
     for (const GoldenCase& golden : mode == "lowered" ? *others : *cases) {
         if (golden.id.find(filter) == std::string::npos) continue;
@@ -233,7 +240,6 @@ int check(const std::string& mode, const std::string& knownPath, const std::stri
     options.jobs = 2;
     options.caseTimeout = 60;
     const std::vector<CaseResult> results = runJobs(jobs, options);
-    std::filesystem::remove_all(folder);
     const std::set<std::string> known = readKnown(knownPath);
     std::map<std::string, int> counts;
     int wrong = 0;

@@ -7,6 +7,7 @@
 #include "converters/raise/raise.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/verifier.h"
+#include "tests/scratch.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -119,13 +120,13 @@ int runAll(const std::string& folder, const std::string& filter, bool tellsAll)
         std::printf("%s\n", cases.error().message().c_str());
         return 1;
     }
-    const std::string scratch = (std::filesystem::temp_directory_path() / ("loopscope.raise." + std::to_string(getpid()) + ".pb")).string();
+    const ScratchFolder written;
+    const std::string scratch = written.path("raised.pb");
     void* const shared = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 1;
     Counts& counts = *new (shared) Counts;
     for (const app::GoldenCase& golden : *cases)
         if (golden.id.find(filter) != std::string::npos) checkApart(golden, scratch, tellsAll, counts);
-    std::filesystem::remove(scratch, missing);
     const double share = counts.graphs == 0 ? 100.0 : 100.0 * counts.complete / counts.graphs;
     std::printf("%d graphs with control flow: %d raised completely (%.1f %%), %d in part or not; %d answer as recorded, %d differ, %d are "
                 "known to, %d are not answered by the v1 graph either\n",

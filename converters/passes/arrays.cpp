@@ -1,0 +1,279 @@
+// TensorArrays of TensorFlow 1 as lists. The array itself is what its flow leads through. Its gradient, which loops add to behind its
+// handle, is a list of its own that goes where the handle goes: zeros like the array, once the first gradient is asked for.
+#include "converters/passes/handle_threading.h"
+#include "converters/passes/pass.h"
+#include "engine/ops/control_flow.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+
+namespace loopscope {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kKnown = {"TensorArrayV3",       "TensorArrayWriteV3",   "TensorArrayReadV3",
+                                                    "TensorArrayGatherV3", "TensorArrayScatterV3", "TensorArraySizeV3",
+                                                    "TensorArrayCloseV3"};
+
+bool writes(const Operator& op) { return isNamed(op, "TensorArrayWriteV3") || isNamed(op, "TensorArrayScatterV3"); }
+
+HandleFlow::Kind madeByArrays(const Operator& op, size_t result, const std::vector<HandleFlow::Kind>& operands)
+{
+    if (isNamed(op, "TensorArrayV3")) return result == 0 ? HandleFlow::handle : HandleFlow::flow;
+    if (operands.empty()) return HandleFlow::none;
+    if (isNamed(op, "TensorArrayGradV3") && result == 0 && operands[0] == HandleFlow::handle) return HandleFlow::gradient;
+    return writes(op) && operands[0] == HandleFlow::handle ? HandleFlow::flow : HandleFlow::none;
+}
+
+bool isState(HandleFlow::Kind kind) { return kind == HandleFlow::handle || kind == HandleFlow::gradient; }
+
+std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow)
+{
+    std::vector<Declined> found;
+    std::set<std::string> sources;
+    for (size_t g = 0; g < model.graphs.size(); ++g)
+        for (const Operator& op : model.graphs[g].operators) {
+            const std::vector<HandleFlow::Kind> operands = flow.operandsOf(g, op);
+            const bool isGradient = isNamed(op, "TensorArrayGradV3");
+            if (isGradient && operands[0] != HandleFlow::handle) found.push_back({op.name, "a gradient of a gradient"});
+            if (isGradient && sources.insert(std::string(attributeString(op.attributes, "source", ""))).second && sources.size() > 1)
+                found.push_back({op.name, "gradients of two sources"});
+            const bool isKnown = isGradient || isLoop(op) || isBranchOrCall(op) || isNamed(op, "Identity") ||
+                                 (op.kind.dialect == "tf" && std::ranges::find(kKnown, op.kind.name) != kKnown.end());
+            if (!isKnown && std::ranges::any_of(operands, isState)) found.push_back({op.name, op.kind.name + " takes a TensorArray"});
+            if (isKnown && !isGradient && op.kind.name.starts_with("TensorArray") && op.inputs.size() > 1 &&
+                operands[0] == HandleFlow::handle && operands.back() != HandleFlow::flow)
+                found.push_back({op.name, "its flow does not come from the array"});
+        }
+    return found;
+}
+
+class ArrayThreading final : public HandleThreading {
+public:
+    ArrayThreading(Model& model, const HandleFlow& flow, size_t graph, bool isCalled)
+        : HandleThreading(model, flow, graph, isCalled),
+          m_model(flow.model())
+    {
+        const Graph& before = m_editor.graph();
+        for (bool grows = true; grows;) {
+            grows = false;
+            for (const Operator& op : before.operators) grows = follow(op) || grows;
+        }
+    }
+
+private:
+    /// Which array a flow belongs to, by the handle.
+    bool follow(const Operator& op)
+    {
+        const auto belongs = [&](ValueId value, ValueId to) {
+            const auto known = m_array.find(to.index);
+            return known != m_array.end() && m_array.emplace(value.index, known->second).second;
+        };
+        if (isNamed(op, "TensorArrayV3")) {
+            m_array.emplace(op.results[0].index, op.results[0].index);
+            return m_array.emplace(op.results[1].index, op.results[0].index).second;
+        }
+        bool grows = false;
+        if (isNamed(op, "Identity") || (writes(op) && kind(op.inputs[0]) == HandleFlow::handle))
+            grows = belongs(op.results[0], op.inputs[0]);
+        for (size_t i = 0; isLoop(op) && i < op.results.size(); ++i)
+            if (kind(op.results[i]) != HandleFlow::none) grows = belongs(op.results[i], op.inputs[i]) || grows;
+        return grows;
+    }
+
+    void done(const Operator& op) override
+    {
+        for (const ValueId result : op.results)
+            if (const auto array = m_array.find(result.index); array != m_array.end() && kind(result) == HandleFlow::flow)
+                m_flowNow[array->second] = result;
+    }
+
+    /// Whether a gradient of what a graph is given as this input is asked for in it.
+    bool asksGradient(GraphId id, ValueId input, int depth = 0) const
+    {
+        std::set<int32_t> same = {input.index};
+        for (const Operator& op : m_model.graph(id).operators) {
+            for (size_t i = 0; i < op.inputs.size(); ++i) {
+                if (!op.inputs[i].valid() || !same.contains(op.inputs[i].index)) continue;
+                if (isNamed(op, "TensorArrayGradV3")) return true;
+                if (isNamed(op, "Identity")) same.insert(op.results[0].index);
+                if (isLoop(op)) same.insert(op.results[i].index);
+                if (asksGradient(op, i, depth)) return true;
+            }
+        }
+        return false;
+    }
+    bool asksGradient(const Operator& op, size_t operand, int depth) const
+    {
+        if ((!isLoop(op) && !isBranchOrCall(op)) || depth > 64) return false;
+        const CallForm form = callForm(op);
+        const size_t own = operand - static_cast<size_t>(form.firstArgument);
+        return std::ranges::any_of(form.callees, [&](const Callee& callee) {
+            return m_model.hasGraph(callee.graph) && own < m_model.graph(callee.graph).inputs.size() &&
+                   asksGradient(callee.graph, m_model.graph(callee.graph).inputs[own], depth + 1);
+        });
+    }
+
+    void beforeHandingOn(OperatorId id, const Operator& op, size_t operand) override
+    {
+        if (kind(op.inputs[operand]) == HandleFlow::handle && asksGradient(op, operand, 0)) beginGradient(id, rootOf(op.inputs[operand]));
+    }
+
+    /// Zeros like the array, if it is one of this graph and has none yet: other graphs are given it.
+    void beginGradient(OperatorId id, int32_t root)
+    {
+        const auto flow = m_flowNow.find(root);
+        if (flow == m_flowNow.end() || !m_hasGradient.insert(root).second) return;
+        const ValueId zeros =
+            appendNode(m_editor, "ZerosLike", m_editor.op(id).name + "/zeros", {flow->second}, {{"T", DType::variant}}, list(), id);
+        m_editor.move(m_editor.value(zeros).producer, InsertPoint::before(id));
+        setNow(root, zeros);
+    }
+
+    /// What flows say as numbers: nothing.
+    ValueId nothing(OperatorId id)
+    {
+        const std::array<float, 1> zero = {0};
+        TensorAttribute value{TensorType(DType::f32, Shape{}), std::make_shared<Constant>(Bytes::copyOf(zero.data(), sizeof zero))};
+        const TensorType type = value.type;
+        const ValueId made = appendNode(m_editor, "Const", m_editor.op(id).name + "/nothing", {},
+                                        {{"dtype", DType::f32}, {"value", std::move(value)}}, type, id);
+        m_editor.move(m_editor.value(made).producer, InsertPoint::before(id));
+        return made;
+    }
+
+    void makeArray(OperatorId id, const Operator& op)
+    {
+        m_editor.setInputs(id, {anyShape(id), op.inputs[0]});
+        become(id, "TensorListReserve", "dtype", {{"shape_type", DType::i32}});
+        m_editor.setType(op.results[0], list());
+        const ValueId flow = appendNode(m_editor, "Identity", op.name + "/flow", {op.results[0]}, {{"T", DType::variant}}, list(), id);
+        m_editor.move(m_editor.value(flow).producer, InsertPoint::after(id));
+        m_editor.replaceUses(op.results[1], flow);
+        m_editor.setResults(id, {op.results[0]});
+        setKind(flow, HandleFlow::flow);
+        m_array.emplace(flow.index, op.results[0].index);
+        m_flowNow[op.results[0].index] = flow;
+        begin(op.results[0], op.results[0]);
+    }
+
+    void askGradient(OperatorId id, const Operator& op)
+    {
+        const int32_t root = rootOf(op.inputs[0]);
+        beginGradient(id, root);
+        m_editor.replaceUses(op.results[1], nothing(id));
+        m_editor.setResults(id, {});
+        m_editor.setInputs(id, {});
+        m_editor.setKind(id, {"tf", "NoOp"});
+        m_editor.setAttributes(id, {});
+        alias(op.results[0], root);
+    }
+
+    /// A node before `id`.
+    ValueId add(OperatorId id, std::string_view kind, std::string_view name, std::vector<ValueId> inputs, AttributeList attributes,
+                TensorType type)
+    {
+        const ValueId made = appendNode(m_editor, kind, m_editor.op(id).name + "/" + std::string(name), std::move(inputs),
+                                        std::move(attributes), std::move(type), id);
+        m_editor.move(m_editor.value(made).producer, InsertPoint::before(id));
+        return made;
+    }
+
+    /// list[index] += value
+    void addElement(OperatorId id, const Operator& op)
+    {
+        const DType dtype = m_editor.value(op.inputs[2]).type.dtype;
+        const TensorType type(dtype, Shape::unknownRank());
+        const ValueId old =
+            add(id, "TensorListGetItem", "before", {now(op.inputs[0]), op.inputs[1], anyShape(id)}, {{"element_dtype", dtype}}, type);
+        const ValueId sum = add(id, "AddV2", "sum", {old, op.inputs[2]}, {{"T", dtype}}, type);
+        m_editor.setInputs(id, {now(op.inputs[0]), op.inputs[1], sum});
+        become(id, "TensorListSetItem", "T", {});
+    }
+
+    /// The same for rows, of which several may go to one place.
+    void addElements(OperatorId id, const Operator& op)
+    {
+        const DType dtype = m_editor.value(op.inputs[2]).type.dtype;
+        const TensorType type(dtype, Shape::unknownRank());
+        const ValueId whole = add(id, "TensorListStack", "before", {now(op.inputs[0]), anyShape(id)},
+                                  {{"element_dtype", dtype}, {"num_elements", int64_t{-1}}}, type);
+        const ValueId last = appendScalar(m_editor, op.name + "/last", -1, id);
+        m_editor.move(m_editor.value(last).producer, InsertPoint::before(id));
+        const ValueId places = add(id, "ExpandDims", "places", {op.inputs[1], last}, {{"T", DType::i32}, {"Tdim", DType::i32}},
+                                   TensorType(DType::i32, Shape::unknownRank()));
+        const ValueId sum =
+            add(id, "TensorScatterAdd", "sum", {whole, places, op.inputs[2]}, {{"T", dtype}, {"Tindices", DType::i32}}, type);
+        m_editor.setInputs(id, {sum, anyShape(id)});
+        become(id, "TensorListFromTensor", "T", {{"shape_type", DType::i32}});
+    }
+
+    void write(OperatorId id, const Operator& op)
+    {
+        const bool isOne = isNamed(op, "TensorArrayWriteV3");
+        if (kind(op.inputs[0]) == HandleFlow::gradient) {
+            isOne ? addElement(id, op) : addElements(id, op);
+            m_editor.replaceUses(op.results[0], nothing(id));
+            setNow(rootOf(op.inputs[0]), op.results[0]);
+        } else if (isOne) {
+            m_editor.setInputs(id, {op.inputs[3], op.inputs[1], op.inputs[2]});
+            become(id, "TensorListSetItem", "T", {{"resize_if_index_out_of_bounds", true}});
+        } else {
+            m_editor.setInputs(id, {op.inputs[3], op.inputs[2], op.inputs[1]});
+            become(id, "TensorListScatterIntoExistingList", "T", {});
+        }
+        m_editor.setType(op.results[0], list());
+    }
+
+    void rewriteOwn(OperatorId id, const Operator& op, RewriteReport& report) override
+    {
+        if (isNamed(op, "TensorArrayV3")) {
+            report.rewrites.push_back({"TensorListReserve", "TensorArrayV3 " + op.name, m_editor.graph().id, op.name, {op.name}});
+            return makeArray(id, op);
+        }
+        if (isNamed(op, "TensorArrayGradV3")) return askGradient(id, op);
+        const bool takesArray = !op.inputs.empty() && isHandle(op.inputs[0]);
+        if (!takesArray) {
+            for (size_t i = 0; i < op.inputs.size(); ++i)
+                if (kind(op.inputs[i]) == HandleFlow::flow) m_editor.setInput(id, static_cast<int32_t>(i), nothing(id));
+            return;
+        }
+        const ValueId array = kind(op.inputs[0]) == HandleFlow::gradient ? now(op.inputs[0]) : op.inputs.back();
+        if (writes(op)) {
+            write(id, op);
+        } else if (isNamed(op, "TensorArrayReadV3") || isNamed(op, "TensorArrayGatherV3")) {
+            m_editor.setInputs(id, {array, op.inputs[1], anyShape(id)});
+            become(id, isNamed(op, "TensorArrayReadV3") ? "TensorListGetItem" : "TensorListGather", "dtype", {});
+        } else if (isNamed(op, "TensorArraySizeV3")) {
+            m_editor.setInputs(id, {array});
+            become(id, "TensorListLength", "", {});
+        } else {
+            m_editor.setInputs(id, {});
+            become(id, "NoOp", "", {});
+        }
+    }
+
+    const Model& m_model;
+    std::map<int32_t, int32_t> m_array;   ///< of handles and flows: the array's handle
+    std::map<int32_t, ValueId> m_flowNow; ///< by array of this graph: the list that it is at this point
+    std::set<int32_t> m_hasGradient;
+};
+
+} // namespace
+
+/// arrays-to-lists: all TensorArrays of a model, or none.
+Result<RewriteReport> turnArraysIntoLists(Model& model, const PassContext&)
+{
+    LS_CHECK_OK(needsTensorFlow(model));
+    RewriteReport report;
+    const HandleFlow flow(model, madeByArrays);
+    report.declined = obstaclesOf(model, flow);
+    if (!report.declined.empty()) return report;
+    return threadAll(model, flow, [](Model& edited, const HandleFlow& f, size_t g, bool isCalled) -> std::unique_ptr<HandleThreading> {
+        return std::make_unique<ArrayThreading>(edited, f, g, isCalled);
+    });
+}
+
+} // namespace loopscope
