@@ -1,6 +1,7 @@
 #include "app/desktop/terminal_backend.h"
 
 #include "app/commands/commands.h"
+#include "app/desktop/rewrites.h"
 #include "app/output/console.h"
 #include "app/terminal/completion.h"
 #include "app/wiring/model_file.h"
@@ -105,10 +106,17 @@ viewer::ComparedRun TerminalBackend::compared() const
 
 Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& arguments)
 {
-    LS_TRY(DebugSubject subject, openSubject(arguments));
+    const std::string against = arguments.text("against");
+    const bool isFused = against.starts_with(viewer::kFusedSide);
+    Arguments alone = arguments;
+    if (isFused) alone.unset("against");
+    LS_TRY(DebugSubject subject, openSubject(alone));
     std::unique_ptr<TerminalBackend> backend(new TerminalBackend);
+    if (isFused) {
+        LS_TRY(backend->m_fusedSide, holdAgainstFused(subject, viewer::switchedOff(against), arguments));
+    }
     backend->m_path = arguments.has("trace") ? arguments.text("trace") : arguments.positionals.front();
-    backend->m_against = arguments.text("against");
+    backend->m_against = against;
     backend->m_hash = hashOf(backend->m_path);
     backend->m_profile = arguments.text("profile", "reference");
     if (subject.isReplay) {

@@ -4,6 +4,8 @@
 
 #include "app/terminal/terminal.h"
 #include "app/wiring/command_line.h"
+#include "viewer/bridge/measuring.h"
+#include "viewer/bridge/proving.h"
 #include "viewer/window/window_services.h"
 
 #include <functional>
@@ -15,9 +17,13 @@
 #include <utility>
 #include <vector>
 
+namespace loopscope {
+struct FusionReport;
+}
+
 namespace loopscope::app {
 
-class TerminalBackend : public viewer::Backend {
+class TerminalBackend : public viewer::Backend, public viewer::Measuring, public viewer::Proving {
 public:
     /// A model or recording with the options of `debug`: positionals, input, seed, against, … Errors: of openSubject().
     static Result<std::unique_ptr<viewer::Backend>> open(const Arguments& arguments);
@@ -43,6 +49,12 @@ public:
     bool isRecording() const override { return m_terminal->session().isRecording(); }
     const StopReport* lastReport() const override { return m_terminal->isStarted() ? &m_terminal->stop().report : nullptr; }
     viewer::ComparedRun compared() const override;
+    Result<std::shared_ptr<const viewer::RaisedModel>> raised() const override;
+    std::shared_ptr<const viewer::FusedSide> fused() const override { return m_fusedSide; }
+    Result<std::vector<std::string>> whyNotFused(std::string_view op) const override;
+    Result<std::vector<viewer::OperatorFigure>> measured(const std::stop_token& stop) const override;
+    Result<viewer::ProvedForm> proveRaised(const std::stop_token& stop) const override;
+    Result<std::vector<viewer::ProvedRewrite>> proveFused(const std::stop_token& stop) const override;
     uint64_t seed() const override { return m_terminal->session().seed(); }
     std::string profile() const override { return m_profile; }
 
@@ -55,6 +67,10 @@ private:
     };
     mutable std::mutex m_checkedMutex;
     mutable std::map<std::string, Checked> m_checked; ///< sources that were tried last, by input
+
+    std::shared_ptr<const viewer::FusedSide> m_fusedSide; ///< null: the other side is another file
+    mutable std::mutex m_fusionMutex;
+    mutable std::shared_ptr<const FusionReport> m_fusion; ///< of the model; made when it is first asked for
 
     /// Labels of classes that the files say; those of the other one are read when there is a model of it.
     mutable std::shared_ptr<const std::vector<std::string>> m_labels, m_labelsThere;

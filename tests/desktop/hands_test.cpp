@@ -4,11 +4,14 @@
 #include "viewer/canvas/graph_panel.h"
 #include "viewer/panels/listing_view.h"
 #include "viewer/timeline/loop_slider.h"
+#include "viewer/timeline/timeline_bar.h"
 #include "viewer/widgets/rows.h"
 #include "viewer/window/arrangements.h"
 
 #include <QAccessible>
+#include <QContextMenuEvent>
 #include <QJsonArray>
+#include <QJsonDocument>
 #include <QMenu>
 #include <QTableView>
 #include <QTextBrowser>
@@ -209,6 +212,8 @@ private slots:
         auto* const breakpoints = find<RowView>("breakpointTable");
         menu = menuAt(*breakpoints, breakpoints->model()->index(0, 0), "breakpointMenu");
         QVERIFY(menu);
+        for (const char* const name : {"value.set", "value.watch", "value.breakWhen", "value.whoWrote", "value.why"})
+            QVERIFY2(menu->findChild<QAction*>(name), name);
         actionOf(*menu, "Disable")->trigger();
         settle();
         QVERIFY(!stop().breakpoints.front().enabled);
@@ -218,6 +223,8 @@ private slots:
         menu = menuAt(*tree, tree->currentIndex(), "invocationMenu");
         QVERIFY(menu);
         QVERIFY(actionOf(*menu, "Copy address"));
+        for (const char* const name : {"value.set", "value.watch", "value.breakWhen", "value.whoWrote", "value.why"})
+            QVERIFY2(menu->findChild<QAction*>(name), name);
         menu->close();
         QMenu canvasMenu;
         canvas().commands().fillMenu(canvasMenu, canvas().scene()->findNode("main/while#0:body/add#3"));
@@ -266,8 +273,117 @@ private slots:
         };
         QTRY_COMPARE(abnormal("main/while#0:body/div#4"), QString("NaN"));
         QCOMPARE(abnormal("main/while#0:body/mul#2"), QString());
+        // So do the lines along which it flows, and the word asks where it came from.
+        const QJsonObject line = edgeMark("main/while#0:body/div#4", "abnormal");
+        QCOMPARE(line["word"].toString(), QString("NaN"));
+        QVERIFY2(line["to"].toString().startsWith("main/while#0:body"), qPrintable(line["to"].toString()));
+        QVERIFY(edgeMark("main/while#0:body/mul#2", "abnormal").isEmpty());
+        const QRectF node = canvas().camera().nodeRect(canvas().scene()->findNode("main/while#0:body/div#4"));
+        QTest::mouseClick(&canvas(), Qt::LeftButton, {}, node.topRight().toPoint() + QPoint(2, -2));
+        settle();
+        QTRY_VERIFY2(consoleText().contains("why nan"), qPrintable(consoleText()));
         execute("goto main/while#0@612:body/mul#5");
         QTRY_COMPARE(abnormal("main/while#0:body/div#4"), QString());
+    }
+    void timesFollowTheLines()
+    {
+        open("nan_at_613.lsir", {{"n", "20"}});
+        execute("start");
+        ViewState view = m_window->document()->view();
+        view.root = "main/while#0:body";
+        m_window->document()->setView(view);
+        settle();
+        QVERIFY(edgeMark("main/while#0:body/div#4", "time").isEmpty());
+        QVERIFY(static_cast<GraphPanel*>(m_window->area()->panel("panelGraph"))->command("overlay time"));
+        settle();
+        QTRY_VERIFY(canvas().describe().contains("overlay"));
+        bool any = false;
+        for (const QJsonValue& mark : canvas().describe()["edgeMarks"].toArray()) any = any || mark["mark"].toString() == "time";
+        QVERIFY(any);
+    }
+    void aSideOfABranchAsksWhy()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        ViewState view = m_window->document()->view();
+        view.root = "main/while#0:body";
+        view.inlined = {"main/while#0:body/if#2"};
+        m_window->document()->setView(view);
+        execute("goto while#0@37:body/add#3");
+        const auto why = [this] {
+            for (const QJsonValue& region : canvas().describe()["regions"].toArray())
+                if (region["note"].toString() == "untaken") return region["why"].toArray();
+            return QJsonArray();
+        };
+        QTRY_VERIFY2(!why().isEmpty(), QJsonDocument(canvas().describe()["regions"].toArray()).toJson().constData());
+        const QJsonArray at = why();
+        QTest::mouseClick(&canvas(), Qt::LeftButton, {},
+                          QPointF(at[0].toDouble() + at[2].toDouble() / 2, at[1].toDouble() + at[3].toDouble() / 2).toPoint());
+        settle();
+        QTRY_VERIFY2(consoleText().contains("why branch main/while#0:body/if#2"), qPrintable(consoleText()));
+    }
+    void questionsStandBelowTheProperties()
+    {
+        open("nan_at_613.lsir", {{"n", "1000"}});
+        m_window->document()->select("main/while#0:body/div#4");
+        enter("panelProperties");
+        const auto button = [this](const char* name) { return find<QAbstractButton>(QStringLiteral("question.") + name); };
+        QVERIFY(button("whyNaN")->isHidden() && button("whoWrote")->isHidden()); // nothing has run
+        m_window->run("nextNaN");
+        QTRY_VERIFY(stop().started);
+        settle();
+        m_window->document()->select(m_window->document()->atStop("main/while#0:body/div#4"));
+        settle();
+        QTRY_VERIFY(!button("whyNaN")->isHidden());
+        QVERIFY(button("whyValue")->isHidden());
+        QVERIFY(button("whyBranch")->isHidden()); // there is none around
+        button("whyNaN")->click();
+        settle();
+        QTRY_VERIFY2(consoleText().contains("why nan"), qPrintable(consoleText()));
+        QVERIFY(!button("whyLoop")->isHidden());
+        button("whyLoop")->click();
+        settle();
+        QTRY_VERIFY2(consoleText().contains("why loop main/while#0"), qPrintable(consoleText()));
+        button("whoWrote")->click();
+        settle();
+        QTRY_VERIFY2(consoleText().contains("lastwrite "), qPrintable(consoleText()));
+    }
+    void theBranchAroundIsAskedAbout()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@37:body/add#3");
+        m_window->document()->select("main/while#0:body/if#2:then/floor_div#0"); // that has not run
+        enter("panelProperties");
+        auto* const why = find<QAbstractButton>("question.whyBranch");
+        QTRY_VERIFY(!why->isHidden());
+        why->click();
+        settle();
+        QTRY_VERIFY2(consoleText().contains("why branch main/while#0@37:body/if#2"), qPrintable(consoleText()));
+    }
+    void theTimelineHasAMenu()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@5:body/if#2");
+        m_window->document()->select(m_window->document()->atStop("main/while#0:body/add#3"));
+        enter("panelTimeline");
+        auto* const bar = find<TimelineBar>("timelineBar");
+        QTRY_VERIFY(bar->content().course != nullptr && bar->content().course->loops().size() == 1);
+        const QPoint pip(static_cast<int>(bar->scale().toX(static_cast<double>(stop().position.step))), 30);
+        QContextMenuEvent click(QContextMenuEvent::Mouse, pip, bar->mapToGlobal(pip));
+        QApplication::sendEvent(bar, &click);
+        const auto menus = m_window->findChildren<QMenu*>("timelineMenu");
+        QCOMPARE(menus.size(), 1);
+        QMenu* const menu = menus.front();
+        for (const char* const name : {"timeline.iteration", "timeline.step", "timeline.break", "timeline.whyLoop", "value.set",
+                                       "value.watch", "value.breakWhen", "value.whoWrote", "value.why"})
+            QVERIFY2(menu->findChild<QAction*>(name), name);
+        menu->findChild<QAction*>("timeline.break")->trigger();
+        settle();
+        QCOMPARE(stop().breakpoints.size(), size_t{1});
+        QVERIFY2(stop().breakpoints.front().where.find("while#0") != std::string::npos, stop().breakpoints.front().where.c_str());
+        menu->close();
     }
     void hitsAreShownWhileTyping()
     {
@@ -431,6 +547,14 @@ private:
         settle();
     }
 
+    QString consoleText() { return find<QTextBrowser>("consoleLog")->toPlainText(); }
+    /// The mark of a line that begins at a node; empty: it has none.
+    QJsonObject edgeMark(const char* from, const char* kind)
+    {
+        for (const QJsonValue& mark : canvas().describe()["edgeMarks"].toArray())
+            if (mark["from"].toString() == from && mark["mark"].toString() == kind) return mark.toObject();
+        return {};
+    }
     GraphCanvas& canvas() { return static_cast<GraphPanel*>(m_window->area()->panel("panelGraph"))->canvas(); }
     static QModelIndex cellOf(const QAbstractItemView& view, const QString& name)
     {

@@ -276,6 +276,37 @@ private slots:
         QVERIFY(selected().endsWith("then/floor_div#0"));
     }
 
+    void thePaletteHoldsWhatOnlyMenusOffer()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        m_window->run("palette");
+        auto* field = find<QLineEdit>("paletteField");
+        field->setText("text size 125");
+        QTest::keyClick(field, Qt::Key_Return);
+        settle();
+        QCOMPARE(Theme::instance().textPercent(), 125);
+        // Panels' commands, too, and files that were opened before.
+        m_window->run("palette");
+        field = find<QLineEdit>("paletteField");
+        field->setText("minimap");
+        QCOMPARE(viewer::testing::rowsOf(find<QTreeView>("paletteList")).size(), 1);
+        field->setText("recent collatz.lsir");
+        QCOMPARE(viewer::testing::rowsOf(find<QTreeView>("paletteList")).size(), 1);
+    }
+
+    void anEmptyPaletteSaysWhatIsNear()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        m_window->run("palette");
+        auto* const field = find<QLineEdit>("paletteField");
+        field->setText("stepover");
+        auto* const empty = find<QLabel>("paletteEmpty");
+        QVERIFY(empty && empty->isVisible() && !find("paletteList")->isVisible());
+        QCOMPARE(empty->text(), QString("Nothing matches \"stepover\". Nearest: Step over."));
+        field->setText("step over");
+        QVERIFY(!empty->isVisible() && find("paletteList")->isVisible());
+    }
+
     void theKeySheetListsWhatIsBound()
     {
         QVERIFY(m_window->rebind(*KeyBindings::find("graph", "minimap"), "Ctrl+M"));

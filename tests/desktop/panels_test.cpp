@@ -217,6 +217,32 @@ private slots:
         QVERIFY2(!course["marks"].isUndefined() && !course["lanes"].toArray().isEmpty(), QJsonDocument(course).toJson().constData());
     }
 
+    void theTimelineHasLanesOfJumpsAndOfTheRecording()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("record on " + m_folder->path() + "/run.lstrace");
+        execute("start");
+        execute("goto while#0@37:body/if#2");
+        enter("panelTimeline");
+        const auto course = [this] {
+            QJsonObject told;
+            QMetaObject::invokeMethod(find<QWidget>("timelineBar"), "describe", Q_RETURN_ARG(QJsonObject, told));
+            return told;
+        };
+        const int64_t there = stop().position.step;
+        QTRY_COMPARE(course()["recorded"].toArray(), (QJsonArray{0, static_cast<qint64>(there)}));
+        QVERIFY(!course().contains("jumps")); // what had not run before is no jump
+        execute("iter 5");
+        const int64_t back = stop().position.step;
+        QCOMPARE(course()["jumps"].toArray(), (QJsonArray{QJsonArray{static_cast<qint64>(there), static_cast<qint64>(back)}}));
+        execute("step");
+        execute("goto while#0@37:body/if#2"); // over what ran already
+        QCOMPARE(course()["jumps"].toArray().size(), 2);
+        QStringList kinds;
+        for (const QJsonValue& lane : course()["lanes"].toArray()) kinds.append(lane["kind"].toString());
+        QVERIFY2(kinds.contains("jumps") && kinds.contains("recorded"), qPrintable(kinds.join(' ')));
+    }
+
     // A jump hears no loop on its way; the survey that draws the timeline tells everybody.
     void heardLoopsHaveTheirLength()
     {
@@ -320,6 +346,41 @@ private slots:
         for (const QString& name : order)
             if (wanted.contains(name)) found.append(name);
         QCOMPARE(found, wanted);
+    }
+
+    /// What has the keyboard looks other than what has not, in every panel of every task.
+    void theFocusIsSeenInEveryPanel()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@5:body/if#2");
+        execute("break main/while#0:body/add#3");
+        execute("display n");
+        QStringList unseen;
+        for (const char* const name :
+             {"panelGraph", "panelListing", "panelStructured", "panelInvocations", "panelCallStack", "panelBreakpoints", "panelMarks",
+              "panelWatches", "panelVariables", "panelTensor", "panelConsole", "panelProblems", "panelSearch", "panelProperties",
+              "panelStructure", "panelSubgraphs", "panelInputs", "panelTimeline"}) {
+            Panel* const panel = m_window->area()->show(name, true);
+            QVERIFY2(panel, name);
+            settle();
+            QWidget* const focused = QApplication::focusWidget();
+            if (!focused || !panel->isAncestorOf(focused)) {
+                if (focused != panel) unseen.append(QString(name) + " takes no focus");
+                continue;
+            }
+            QWidget* const strip = panel->parentWidget()->parentWidget()->parentWidget()->parentWidget();
+            QVERIFY2(qobject_cast<PanelStrip*>(strip), strip->metaObject()->className());
+            const QImage with = strip->grab().toImage();
+            m_window->addressBar()->setFocus(Qt::OtherFocusReason);
+            QTest::qWait(20);
+            const QImage without = strip->grab().toImage();
+            int different = 0;
+            for (int y = 0; y < with.height(); ++y)
+                for (int x = 0; x < with.width(); ++x) different += with.pixel(x, y) != without.pixel(x, y) ? 1 : 0;
+            if (different < strip->width()) unseen.append(QString(name) + QString(": %1 pixels").arg(different));
+        }
+        QVERIFY2(unseen.isEmpty(), qPrintable(unseen.join('\n')));
     }
 
     void everyPanelIsReachedByItsNumberAndLeftAgain()

@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QMenu>
 #include <QMimeData>
+#include <QTextBrowser>
 #include <QTreeView>
 
 using namespace loopscope;
@@ -193,6 +194,34 @@ private slots:
         QCOMPARE(address(), QString("main/while#0@37:body/if#2"));
         press("Alt+Right");
         QCOMPARE(address().section('@', 1).section(':', 0, 0).toInt(), reached);
+    }
+
+    // A program's loop around a model, which a file beside it keeps: calls are iterations.
+    void aKeptLoopOpensWithItsCalls()
+    {
+        const QString model = m_folder->path() + "/decoder.lsir";
+        QVERIFY(QFile::copy(QDir::currentPath() + "/samples/text/decoder.lsir", model));
+        QFile loop(m_folder->path() + "/decoder.loop.toml");
+        QVERIFY(loop.open(QIODevice::WriteOnly));
+        loop.write("calls = [\"20\"]\n"
+                   "feed-back = [\"next_token=token\", \"next_position=position\", \"next_cache=cache\"]\n");
+        loop.close();
+        open(model, {{"token", "[1]"}, {"position", "[0]"}, {"cache", "0"}});
+        execute("start");
+        execute("goto call@3/add#8");
+        QCOMPARE(address(), QString("host/while#0@3:body/call#0:call/add#8"));
+        press("F10");
+        QCOMPARE(address(), QString("host/while#0@3:body/call#0:call/floor_mod#9"));
+        press("Ctrl+PgDown");
+        QCOMPARE(address(), QString("host/while#0@4:body/call#0:call/floor_mod#9"));
+        auto* const slider = find<QWidget>("loopSlider");
+        QVERIFY(slider->isVisible());
+        QTest::mouseClick(slider, Qt::LeftButton, {}, QPoint(12, slider->height() / 2));
+        settle();
+        QVERIFY2(address().startsWith("host/while#0@0:body/call#0"), qPrintable(address()));
+        execute("goto end");
+        execute("why stop");
+        QVERIFY(find<QTextBrowser>("consoleLog")->toPlainText().contains("while#0 stopped after 20 calls: call < calls was false"));
     }
 
     // 7. Who wrote this.

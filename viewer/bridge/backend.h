@@ -8,6 +8,8 @@
 #include "engine/tensor/npy.h"
 #include "tracer/api/trace_reader.h"
 #include "viewer/bridge/compared_run.h"
+#include "viewer/bridge/fused_side.h"
+#include "viewer/bridge/raised_model.h"
 
 #include <functional>
 #include <memory>
@@ -68,6 +70,16 @@ public:
     virtual const StopReport* lastReport() const { return nullptr; }
     /// Read where lastReport() is.
     virtual ComparedRun compared() const { return {}; }
+    /// Of a TensorFlow 1 graph: what raising makes of it. From any thread; takes a while. Errors: unsupported, usage (another dialect).
+    virtual Result<std::shared_ptr<const RaisedModel>> raised() const
+    {
+        return Error(ErrorCode::unsupported, "this model cannot be raised");
+    }
+    /// What the other side is, where that is the model itself, fused; null: it is something else, or there is none.
+    virtual std::shared_ptr<const FusedSide> fused() const { return nullptr; }
+    /// Why the operator of that name was not fused with others, or what it was fused into, in lines. From any thread; the first time
+    /// takes a while. Errors: of fusing.
+    virtual Result<std::vector<std::string>> whyNotFused(std::string_view) const { return std::vector<std::string>(); }
     virtual uint64_t seed() const { return 1; }
     virtual std::string profile() const { return "reference"; }
 };

@@ -12,10 +12,11 @@ namespace {
 constexpr double kLeastZoom = 0.02;
 constexpr double kMostZoom = 4;
 constexpr double kMargin = 8;
-constexpr double kWhole = 0.25;     ///< a graph that would have to be smaller to be seen whole opens at its inputs instead
-constexpr double kReadable = 0.6;   ///< so large that names can be read
-constexpr double kWordsFrom = 0.75; ///< below, heads of loops have no field and slider
-constexpr double kDetailFrom = 1.5; ///< beyond, values are written beside operators
+constexpr double kLegendHeight = 250; ///< with the note on search hits
+constexpr double kWhole = 0.25;       ///< a graph that would have to be smaller to be seen whole opens at its inputs instead
+constexpr double kReadable = 0.6;     ///< so large that names can be read
+constexpr double kWordsFrom = 0.75;   ///< below, heads of loops have no field and slider
+constexpr double kDetailFrom = 1.5;   ///< beyond, values are written beside operators
 
 /// At which words are as large as elsewhere in the window.
 double fullZoom() { return std::clamp(Theme::instance().textPercent() / 100.0, 1.0, kDetailFrom); }
@@ -79,25 +80,55 @@ void Camera::placeFirst()
     if (!m_picture.indexed || width() < 2 || height() < 2) return;
     const Rect& b = m_picture.scene()->bounds;
     if (b.width <= 0 || b.height <= 0) return;
-    QRectF area = freeArea(false); // a picture that is seen whole needs no map
-    double zoom = std::min({area.width() / b.width, area.height() / b.height, fullZoom()});
+    // A picture that is seen whole needs no map, and the legend no room where nothing is drawn below it.
+    const std::pair<double, QPointF> whole = placedIn(freeArea(false).adjusted(0, 0, m_legend, 0));
+    const std::pair<double, QPointF> beside =
+        m_legend > 0 && liesUnderLegend(whole.second, whole.first) ? placedIn(freeArea(false)) : whole;
+    if (beside.first >= kWhole || m_fitsWhole) return settle(beside);
+    const QRectF area = freeArea(true);
+    const double zoom = std::clamp(area.width() / b.width, kReadable, fullZoom());
     QPointF origin;
-    const bool tooSmall = zoom < kWhole && !m_fitsWhole;
-    if (tooSmall) {
-        area = freeArea(true);
-        zoom = std::clamp(area.width() / b.width, kReadable, fullZoom());
-    }
-    zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
-    origin.setX((tooSmall && b.width * zoom > area.width() ? inputsX(*m_picture.scene()) : b.x + b.width / 2) * zoom - area.center().x());
-    origin.setY(tooSmall ? b.y * zoom - kMargin : (b.y + b.height / 2) * zoom - area.center().y());
-    // What fits in height hangs at the top: a graph is read downwards.
-    if (b.height * zoom < area.height()) origin.setY(b.y * zoom - std::min(area.top(), area.top() + (area.height() - b.height * zoom) / 2));
-    if (zoom != m_zoom) emit zoomed(false);
-    m_zoom = zoom;
-    m_level = detailLevel(zoom);
-    m_origin = origin;
+    origin.setX((b.width * zoom > area.width() ? inputsX(*m_picture.scene()) : b.x + b.width / 2) * zoom - area.center().x());
+    origin.setY(b.y * zoom - (b.height * zoom < area.height() ? area.top() : kMargin));
+    settle({zoom, origin});
+}
+
+/// Zoom and origin at which all of the graph lies in an area. What fits in height hangs at the top: a graph is read downwards.
+std::pair<double, QPointF> Camera::placedIn(const QRectF& area) const
+{
+    const Rect& b = m_picture.scene()->bounds;
+    const double zoom = std::clamp(std::min({area.width() / b.width, area.height() / b.height, fullZoom()}), kLeastZoom, kMostZoom);
+    return {zoom, QPointF((b.x + b.width / 2) * zoom - area.center().x(), b.y * zoom - area.top())};
+}
+
+void Camera::settle(const std::pair<double, QPointF>& place)
+{
+    if (place.first != m_zoom) emit zoomed(false);
+    m_zoom = place.first;
+    m_level = detailLevel(m_zoom);
+    m_origin = place.second;
     clampOrigin();
     emit moved();
+}
+
+/// Whether something of the graph would be drawn where the legend lies over the picture.
+bool Camera::liesUnderLegend(QPointF origin, double zoom) const
+{
+    const QRectF corner((width() - m_legend - kMargin + origin.x()) / zoom, origin.y() / zoom, (m_legend + kMargin) / zoom,
+                        kLegendHeight / zoom);
+    const Rect area{corner.x(), corner.y(), corner.width(), corner.height()};
+    std::vector<int> nodes;
+    m_picture.index().nodesIn(area, nodes);
+    if (std::ranges::any_of(nodes, [&](int node) { return m_picture.node(node).rect.intersects(area); })) return true;
+    for (const SceneRegion& region : m_picture.scene()->regions)
+        if (region.rect.intersects(area)) return true;
+    for (const SceneEdge& edge : m_picture.scene()->edges)
+        for (size_t k = 1; k < edge.points.size(); ++k) {
+            const Point &a = edge.points[k - 1], &c = edge.points[k];
+            const Rect line{std::min(a.x, c.x), std::min(a.y, c.y), std::abs(a.x - c.x) + 1, std::abs(a.y - c.y) + 1};
+            if (line.intersects(area)) return true;
+        }
+    return false;
 }
 
 void Camera::fitNodes(std::span<const int> nodes)

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace loopscope::viewer {
@@ -75,6 +76,9 @@ private:
         bool grows = false;
     };
     void come(const Brought& brought);
+    std::pair<double, QPointF> placedIn(const QRectF& area) const;
+    void settle(const std::pair<double, QPointF>& place);
+    bool liesUnderLegend(QPointF origin, double zoom) const;
     void clampOrigin();
     void keepInView();
 

@@ -9,6 +9,26 @@
 
 namespace loopscope::viewer {
 
+void CanvasCards::setValueCard(const ValueCard& card)
+{
+    if (card == m_valueCard) return;
+    m_valueCard = card;
+    m_canvas.update();
+}
+
+void CanvasCards::setCallout(const Callout& callout)
+{
+    if (callout == m_callout) return;
+    m_callout = callout;
+    m_canvas.update();
+}
+
+void CanvasCards::setOverlay(std::shared_ptr<const NodeOverlay> overlay)
+{
+    m_overlay = std::move(overlay);
+    m_canvas.update();
+}
+
 std::string CanvasCards::linkAt(QPointF point) const
 {
     for (const auto& [box, target] : m_links)
@@ -124,6 +144,33 @@ void CanvasCards::paint(QPainter& painter)
     const auto [region, which] = m_picture.bindingOf(subject);
     if (region >= 0 && m_picture.region(region).kind != RegionKind::group) paintBinding(painter, m_picture.region(region), which, subject);
     paintValue(painter);
+    paintCallout(painter);
+}
+
+/// In the colour of errors, with a point at the operator.
+void CanvasCards::paintCallout(QPainter& painter) const
+{
+    const int node = m_callout.address.empty() || !m_picture.scene() ? -1 : m_picture.scene()->findNode(m_callout.address);
+    if (node < 0) return;
+    const QRectF at = m_camera.nodeRect(node);
+    if (!m_camera.rect().intersects(at)) return;
+    double wide = m_picture.labels.width(m_callout.title, Face::group) + 16;
+    for (const QString& line : m_callout.lines) wide = std::max(wide, m_picture.labels.width(line, Face::name) + 16);
+    wide = std::clamp(wide, 120.0, 320.0);
+    const QRectF box = placeBeside(at.adjusted(-6, -6, 6, 6), {wide, 26 + 14.0 * static_cast<double>(m_callout.lines.size())});
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(themed(Token::err), 1));
+    painter.setBrush(themed(Token::surface));
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    if (const double y = std::clamp(at.center().y(), box.top() + 8, box.bottom() - 8); box.left() >= at.right()) {
+        const QPointF point[] = {{box.left() + 0.5, y - 5}, {box.left() - 7, y}, {box.left() + 0.5, y + 5}};
+        painter.drawPolyline(point, 3);
+    }
+    drawLabelIn(painter, m_picture.labels.label(m_callout.title, Face::group, wide - 16), QRectF(box.x() + 8, box.y() + 5, wide - 16, 16),
+                Qt::AlignLeft, themed(Token::err));
+    for (qsizetype i = 0; i < m_callout.lines.size(); ++i)
+        drawLabelIn(painter, m_picture.labels.label(m_callout.lines[i], Face::name, wide - 16),
+                    QRectF(box.x() + 8, box.y() + 22 + 14.0 * static_cast<double>(i), wide - 16, 14), Qt::AlignLeft, themed(Token::text2));
 }
 
 void CanvasCards::paintBinding(QPainter& painter, const SceneRegion& loop, size_t which, int subject)

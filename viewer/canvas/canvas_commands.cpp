@@ -234,6 +234,11 @@ void CanvasCommands::addWhole(QMenu& menu)
     check(tr("Constants"), "constants", m_picture.view.showConstants);
     check(tr("Left to right"), "orientation", m_picture.view.leftToRight);
     check(tr("Minimap"), "minimap", m_canvas.isMinimapShown());
+    QMenu* const figures = menu.addMenu(tr("Figures over operators"));
+    add(*figures, tr("Time per operator"), "overlay time");
+    add(*figures, tr("Health of results"), "overlay health");
+    add(*figures, tr("Node data of a file…"), "overlay data");
+    add(*figures, tr("None"), "overlay none")->setEnabled(m_canvas.cards().overlay() != nullptr);
     menu.addSeparator();
     add(menu, tr("Export graph"), "exportGraph");
 }

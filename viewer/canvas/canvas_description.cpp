@@ -2,6 +2,7 @@
 
 #include "viewer/bridge/text.h"
 #include "viewer/canvas/graph_canvas.h"
+#include "viewer/canvas/value_marks.h"
 
 #include <QJsonArray>
 
@@ -150,6 +151,7 @@ QJsonObject regionObject(const GraphCanvas& canvas, int i)
     if (head.slider.width > 0) region[QStringLiteral("slider")] = placeOf(head.slider);
     if (head.field.width > 0) region[QStringLiteral("field")] = placeOf(head.field);
     if (head.condition.width > 0) region[QStringLiteral("condition")] = placeOf(head.condition);
+    if (head.why.width > 0) region[QStringLiteral("why")] = placeOf(head.why);
     QJsonArray chips;
     for (const Rect& chip : head.chips) chips.append(placeOf(chip));
     if (!chips.isEmpty()) region[QStringLiteral("chips")] = chips;
@@ -212,8 +214,13 @@ QJsonObject describeCanvas(const GraphCanvas& canvas)
     QJsonArray tokens;
     for (const TokenChip& chip : picture.state.tokens) tokens.append(toText(chip.text));
     if (!tokens.isEmpty()) all[QStringLiteral("tokens")] = tokens;
+    if (const QJsonArray edges = describeEdgeMarks(picture, camera, canvas.cards().overlay()); !edges.isEmpty())
+        all[QStringLiteral("edgeMarks")] = edges;
     if (const ValueCard& card = canvas.cards().valueCard(); !card.lines.isEmpty())
         all[QStringLiteral("valueCard")] = (QStringList{card.title, card.moment} + card.lines).join(QLatin1Char(' '));
+    if (const Callout& callout = canvas.cards().callout(); !callout.address.empty())
+        all[QStringLiteral("callout")] = (QStringList{callout.title} + callout.lines).join(QLatin1Char(' '));
+    if (canvas.cards().overlay() != nullptr) all[QStringLiteral("overlay")] = describeOverlay(picture, *canvas.cards().overlay());
     if (!canvas.cards().box().isEmpty()) all[QStringLiteral("card")] = rectArray(canvas.cards().box());
     return all;
 }

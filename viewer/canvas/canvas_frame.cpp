@@ -1,6 +1,7 @@
 #include "viewer/canvas/canvas_frame.h"
 
 #include "viewer/bridge/text.h"
+#include "viewer/canvas/value_marks.h"
 #include "viewer/style/theme.h"
 
 #include <QPainter>
@@ -27,13 +28,14 @@ void CanvasFrame::restart(bool byHand)
     if (byHand) m_sinceZoom.restart();
 }
 
-void CanvasFrame::paint(QPainter& painter, const QRect& dirty, bool hasCard)
+void CanvasFrame::paint(QPainter& painter, const QRect& dirty, const CanvasCards& cards)
 {
     paintTiles(painter, dirty);
     painter.save();
     painter.translate(-m_camera.origin());
-    paintEmphasis(painter, hasCard);
+    paintEmphasis(painter, !cards.valueCard().lines.isEmpty());
     painter.restore();
+    paintValueMarks(painter, m_picture, m_camera, cards.overlay());
     m_hits.paint(painter);
     m_heads.paint(painter, m_selection.region());
 }
@@ -139,26 +141,6 @@ void CanvasFrame::paintEmphasis(QPainter& painter, bool hasCard) const
         scene.paintDetails(painter, {seen.x(), seen.y(), seen.width(), seen.height()}, l, m_picture.values,
                            hasCard ? m_selection.node() : -1);
     if (l.level >= 2) paintTokens(painter);
-    if (l.level >= 2) paintAbnormal(painter);
-}
-
-/// Over the upper right corner of operators whose results are not all finite: the word in a pill.
-void CanvasFrame::paintAbnormal(QPainter& painter) const
-{
-    for (auto one = m_picture.abnormal.cbegin(); one != m_picture.abnormal.cend(); ++one) {
-        const int node = m_picture.scene()->findNode(one.key().toStdString());
-        if (node < 0) continue;
-        const double zoom = std::max(m_camera.zoom(), 0.8);
-        const Label& label = m_picture.labels.label(one.value(), Face::monoSmall);
-        const QRectF at = m_camera.lens().map(m_picture.node(node).rect);
-        const double width = (label.width + 8) * zoom, height = 13 * zoom;
-        const QRectF box(at.right() - width / 2, at.top() - height * 0.6, width, height);
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(QPen(themed(Token::err), 1.2));
-        painter.setBrush(themed(Token::errWeak));
-        painter.drawRoundedRect(box, height / 2, height / 2);
-        drawLabelIn(painter, label, box, Qt::AlignHCenter, themed(Token::err), zoom);
-    }
 }
 
 void CanvasFrame::paintTokens(QPainter& painter) const

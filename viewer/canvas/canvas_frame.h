@@ -25,8 +25,8 @@ public:
     void restart(bool byHand = false);
     /// Paints a part of the scene anew; the pixels of the widget that this concerns.
     QRect drop(const Rect& area);
-    /// The graph with what is emphasised, and heads at the top. `hasCard`: beside the current node is no room for its value.
-    void paint(QPainter& painter, const QRect& dirty, bool hasCard);
+    /// The graph with what is emphasised and marked, and heads at the top. `cards`: beside a node that has one is no room for its value.
+    void paint(QPainter& painter, const QRect& dirty, const CanvasCards& cards);
     /// Families and their counts, beside `right`.
     void paintLegend(QPainter& painter, double right) const;
 
@@ -37,7 +37,6 @@ private:
     void paintRails(QPainter& painter, ScenePainter& scene) const;
     void paintSelectedHead(QPainter& painter) const;
     void paintTokens(QPainter& painter) const;
-    void paintAbnormal(QPainter& painter) const;
     void paintHitNote(QPainter& painter, const QRectF& note) const;
 
     const CanvasPicture& m_picture;

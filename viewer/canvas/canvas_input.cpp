@@ -2,6 +2,7 @@
 
 #include "viewer/bridge/text.h"
 #include "viewer/canvas/graph_canvas.h"
+#include "viewer/canvas/value_marks.h"
 #include "viewer/style/theme.h"
 
 #include <QApplication>
@@ -120,6 +121,10 @@ void CanvasInput::press(const QMouseEvent& event)
         return;
     }
     if (const std::optional<PlacedHead> head = m_canvas.heads().at(event.position()); head && pressHead(*head, event)) return;
+    if (const QString question = questionAt(event.position()); !question.isEmpty()) {
+        emit m_canvas.commandRequested(question);
+        return;
+    }
     if (const auto [edge, atSource] = m_canvas.portalAt(event.position()); edge >= 0) {
         const SceneEdge& one = m_picture.edge(edge);
         if (!atSource) m_canvas.ways().goTo(one.from);
@@ -168,6 +173,10 @@ bool CanvasInput::pressHead(const PlacedHead& place, const QMouseEvent& event)
         ViewState view = m_picture.view;
         if (!view.condOpen.insert(one.site).second) view.condOpen.erase(one.site);
         m_canvas.editView(view, one.id);
+        return true;
+    }
+    if (head.why.width > 0 && head.why.contains(at)) {
+        emit m_canvas.commandRequested(QStringLiteral("ask why branch ") + toText(one.site));
         return true;
     }
     if (at.x < head.nameX || (one.kind == RegionKind::group && at.x < place.box.x + 18)) {
@@ -243,6 +252,12 @@ void CanvasInput::dragSlider(QPoint onScreen)
     m_canvas.update();
 }
 
+/// Of the mark under the pointer, which no head covers.
+QString CanvasInput::questionAt(QPointF point) const
+{
+    return m_canvas.heads().covers(point) ? QString() : questionOfMark(m_picture, m_canvas.camera(), point);
+}
+
 void CanvasInput::hover(QPointF point)
 {
     if (m_canvas.cards().box().contains(point)) {
@@ -250,6 +265,7 @@ void CanvasInput::hover(QPointF point)
         return; // the card stays while it is read
     }
     m_canvas.unsetCursor();
+    if (!questionAt(point).isEmpty()) m_canvas.setCursor(Qt::PointingHandCursor);
     if (const int portal = m_canvas.portalAt(point).first; portal >= 0) {
         m_canvas.setCursor(Qt::PointingHandCursor);
         return m_canvas.selection().setHover(-1, portal);
@@ -414,6 +430,10 @@ void CanvasInput::hideField()
 
 void CanvasInput::showTip(const QHelpEvent& event)
 {
+    if (const QString question = questionAt(event.pos()); !question.isEmpty())
+        return QToolTip::showText(event.globalPos(),
+                                  question.startsWith(QLatin1String("whyNaN")) ? tr("Why NaN: where it came from") : tr("Who wrote this"),
+                                  &m_canvas);
     const int node = m_canvas.nodeAt(event.pos());
     if (node < 0 || m_picture.bindingOf(node).first >= 0) return QToolTip::hideText();
     const SceneNode& one = m_picture.node(node);

@@ -50,6 +50,7 @@ private:
     bool pressHead(const PlacedHead& place, const QMouseEvent& event);
     void pressNode(int node, const QMouseEvent& event);
     void move(const QMouseEvent& event);
+    QString questionAt(QPointF point) const;
     void hover(QPointF point);
     void dragSlider(QPoint onScreen);
     void release(const QMouseEvent& event);

@@ -49,7 +49,7 @@ GraphCanvas::GraphCanvas(QWidget* parent)
       m_selection(m_picture),
       m_heads(m_picture, m_camera),
       m_hits(m_picture, m_camera),
-      m_cards(m_picture, m_camera, m_selection, m_heads),
+      m_cards(m_picture, m_camera, m_selection, m_heads, *this),
       m_frame(m_picture, m_camera, m_selection, m_heads, m_hits),
       m_walk(*this),
       m_commands(*this),
@@ -293,13 +293,6 @@ void GraphCanvas::setHits(const QStringList& addresses)
     update();
 }
 
-void GraphCanvas::setValueCard(const ValueCard& card)
-{
-    if (card == m_cards.valueCard()) return;
-    m_cards.setValueCard(card);
-    update();
-}
-
 void GraphCanvas::setValues(const QHash<QString, QString>& values, const QHash<QString, QString>& abnormal)
 {
     if (values == m_picture.values && abnormal == m_picture.abnormal) return;
@@ -408,7 +401,8 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
     painter.fillRect(event->rect(), themed(Token::surface));
     if (m_picture.indexed) {
         if (m_camera.setRatio(painter.device()->devicePixelRatioF())) m_frame.restart();
-        m_frame.paint(painter, event->rect(), !m_cards.valueCard().lines.isEmpty());
+        m_frame.paint(painter, event->rect(), m_cards);
+        if (m_cards.overlay() != nullptr) paintOverlay(painter, m_picture, m_camera, *m_cards.overlay());
         if (m_legend) {
             const bool besideMap = m_minimap->isVisibleTo(this) && m_minimap->isTall();
             m_frame.paintLegend(painter, besideMap ? m_minimap->x() - 12 : width() - 8);

@@ -60,7 +60,6 @@ public:
     const CanvasState& state() const { return m_picture.state; }
     void setCompareMarks(const QHash<QString, CompareMark>& marks); ///< by address
     void setHits(const QStringList& addresses);
-    void setValueCard(const ValueCard& card);
     /// By node id, of what is in view: texts for level 4, and "NaN" or "Inf" where a result holds one.
     void setValues(const QHash<QString, QString>& values, const QHash<QString, QString>& abnormal = {});
     void setLegendShown(bool shown);
@@ -77,6 +76,7 @@ public:
     CanvasHeads& heads() { return m_heads; }
     const CanvasHeads& heads() const { return m_heads; }
     const SearchMarks& hits() const { return m_hits; }
+    CanvasCards& cards() { return m_cards; }
     const CanvasCards& cards() const { return m_cards; }
     CanvasCommands& commands() { return m_commands; }
     CanvasWalk& ways() { return m_walk; }

@@ -222,6 +222,7 @@ bool GraphPane::command(const QString& id)
         emit viewWanted(m_canvas->view());
         return true;
     }
+    if (id.startsWith(QLatin1String("overlay "))) return changeOverlay(id.mid(8));
     return m_canvas->commands().perform(id);
 }
 
@@ -277,6 +278,7 @@ void GraphPane::followStop()
     m_stoppedAt = stop.tick;
     m_memory.shownIterations = stop.tick == m_chosenAt ? m_chosenIterations : std::unordered_map<std::string, int64_t>();
     m_canvas->refreshState();
+    showCallout();
     noteTrips();
     askValues();
     if (moved && stop.started && !stop.finished && !m_canvas->input().isDragging()) {
@@ -373,15 +375,15 @@ void GraphPane::askValue()
 {
     const int index = m_canvas->selection().node();
     const StopSnapshot& stop = *m_document.stop();
-    if (index < 0 || !stop.started || !m_canvas->scene()) return m_canvas->setValueCard({});
+    if (index < 0 || !stop.started || !m_canvas->scene()) return m_canvas->cards().setValueCard({});
     const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
-    if (node.kind != NodeKind::op || !node.value.valid()) return m_canvas->setValueCard({});
+    if (node.kind != NodeKind::op || !node.value.valid()) return m_canvas->cards().setValueCard({});
     const ValuePlace place = m_document.valuePlace(invocationOf(node.id));
     ValueCard card;
     card.address = node.id;
     card.title = QString::fromStdString(m_document.model().graph(node.graph).value(node.value).id);
     card.type = QString::fromStdString(node.shape);
-    if (place.depth < 0 && !place.isElsewhere()) return m_canvas->setValueCard({});
+    if (place.depth < 0 && !place.isElsewhere()) return m_canvas->cards().setValueCard({});
     m_document.bridge().ask(
         this, QStringLiteral("canvas value"),
         [place, card, value = node.value](Inspector& inspector) mutable {
@@ -397,7 +399,7 @@ void GraphPane::askValue()
             }
             return card;
         },
-        [this](const ValueCard& card) { m_canvas->setValueCard(card); });
+        [this](const ValueCard& card) { m_canvas->cards().setValueCard(card); });
 }
 
 /// What the operators in view gave in the invocations that are open or looked at, where there is room to write it.
@@ -535,6 +537,17 @@ void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)
 
 void GraphPane::triggerWindow(const QString& id)
 {
+    if (id.startsWith(QLatin1String("overlay "))) {
+        command(id);
+        return;
+    }
+    for (const auto& [mark, question] : {std::pair("whyNaN", "why nan "), std::pair("whoWrote", "lastwrite ")}) {
+        if (id.section(QLatin1Char(' '), 0, 0) != QLatin1String(mark)) continue;
+        const std::optional<Selection> value = m_document.find(id.section(QLatin1Char(' '), 1).toStdString());
+        if (value && value->value.valid())
+            askDebugger(m_document, *this, QLatin1String(question) + QString::fromStdString(m_document.expressionOf(*value)));
+        return;
+    }
     if (id.startsWith(QLatin1String("ask "))) return askDebugger(m_document, *this, id.mid(4));
     if (QAction* action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
 }

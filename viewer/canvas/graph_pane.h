@@ -4,6 +4,7 @@
 
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/graph_canvas.h"
+#include "viewer/widgets/parts.h"
 
 #include <set>
 #include <string>
@@ -39,6 +40,9 @@ signals:
 private:
     void open(const CallSite& site, OpenCallee how);
     void followStop();
+    void showCallout();
+    bool changeOverlay(const QString& wanted);
+    void readOverlay(const QString& path);
     void noteTrips();
     bool sees(const std::string& address);
     std::string foldedFrameAt(const std::string& address) const;
@@ -65,6 +69,7 @@ private:
     std::set<std::string> m_openedForRun;                        ///< frames that a stop inside opened
     bool m_opensForReveal = false;                               ///< and whether groups that hide it are opened
     QTimer m_settling, m_scrubbed;
+    Background m_measuring;
     bool m_adopting = false;
     int64_t m_stoppedAt = -1;
 };

@@ -4,6 +4,7 @@
 #include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 #include "viewer/canvas/callee_pane.h"
+#include "viewer/canvas/raised_desk.h"
 #include "viewer/style/icons.h"
 
 #include <QAction>
@@ -69,7 +70,11 @@ GraphPanel::GraphPanel(Document& document, QWidget* parent)
         ViewState view = initialView(document.model());
         if (!view.root.empty()) document.setView(std::move(view));
     }
-    if (const Model& model = document.model(); !model.graphs.empty() && hasFramesOrSwitches(model.graphs.front())) setTitle(tr("Dataflow"));
+    if (const Model& model = document.model(); !model.graphs.empty() && hasFramesOrSwitches(model.graphs.front())) {
+        setTitle(tr("Dataflow"));
+        m_raised = &RaisedDesk::of(document);
+        m_raised->setDataflow(&canvas());
+    }
     m_main->show(document.view());
 }
 
@@ -79,7 +84,11 @@ GraphCanvas* GraphPanel::calleeCanvas() { return m_callee ? &m_callee->pane().ca
 
 GraphPane& GraphPanel::activePane() const { return *m_active; }
 
-bool GraphPanel::settled() const { return !m_main->canvas().isBuilding() && !(m_callee && m_callee->pane().canvas().isBuilding()); }
+bool GraphPanel::settled() const
+{
+    if (m_raised != nullptr && m_raised->isBusy()) return false;
+    return !m_main->canvas().isBuilding() && !(m_callee && m_callee->pane().canvas().isBuilding());
+}
 
 QJsonObject GraphPanel::state() const
 {

@@ -15,6 +15,7 @@ class QSplitter;
 namespace loopscope::viewer {
 
 class CalleePane;
+class RaisedDesk;
 
 class GraphPanel : public Panel {
     Q_OBJECT
@@ -48,6 +49,7 @@ private:
     QSplitter* m_splitter;
     GraphPane* m_main;
     CalleePane* m_callee = nullptr;
+    RaisedDesk* m_raised = nullptr; ///< of v1 graphs
     GraphPane* m_active;
     std::string m_dismissed;      ///< root of the callee that was closed: stops in it do not open it again
     QPointer<QLabel> m_zoomLabel; ///< in the head of the strip, which may end before

@@ -34,8 +34,10 @@ public:
     {
         placeName();
         if (m_region.kind == RegionKind::loop) placeControls();
-        else if (m_region.kind != RegionKind::frame) placeNote(m_state.note.empty() ? m_region.note : m_state.note, m_x);
-        else if ((m_state.newest >= 0 || m_state.trips) && !placeChips()) placeControls();
+        else if (m_region.kind != RegionKind::frame) {
+            placeNote(m_state.note.empty() ? m_region.note : m_state.note, m_x);
+            placeWhy();
+        } else if ((m_state.newest >= 0 || m_state.trips) && !placeChips()) placeControls();
         return std::move(m_head);
     }
 
@@ -45,6 +47,7 @@ private:
     double width(const std::string& text, Face face) { return width(QString::fromStdString(text), face); }
     void placeName();
     void placeNote(const std::string& note, double x);
+    void placeWhy();
     bool placeChips();
     void placeControls();
     bool placeField(double total);
@@ -74,6 +77,23 @@ void HeadLayout::placeNote(const std::string& note, double x)
     m_head.note = QString::fromStdString(note);
     m_head.noteX = x;
     if (x + width(m_head.note, Face::name) > m_right) m_head.note.clear();
+}
+
+/// Behind what is said of a side of a branch that was decided.
+void HeadLayout::placeWhy()
+{
+    const bool isDecided = m_region.kind == RegionKind::branch && !m_region.role.empty() && !m_region.site.empty() && !m_state.note.empty();
+    if (!isDecided) return;
+    // Where the word has no room, the line style says the same; the question stays.
+    const double x = m_head.note.isEmpty() ? m_x : m_head.noteX + width(m_head.note, Face::name) + 6;
+    for (const char* const word : {"why?", "?"}) {
+        const QString text = QLatin1String(word);
+        const Rect chip{x, m_top + 1, width(text, Face::name) + 10, 16};
+        if (chip.right() > m_right + 6) continue;
+        m_head.why = chip;
+        m_head.whyText = text;
+        return;
+    }
 }
 
 /// One chip for each iteration that a frame can show. False: there is no room for them, or none.

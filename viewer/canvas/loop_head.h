@@ -26,6 +26,8 @@ struct LoopHead {
     std::vector<Rect> chips; ///< v1: one for each of RegionState::chips
     QString note;            ///< what follows the chips
     double noteX = 0;
+    Rect why;        ///< of a side that was taken or not: asks why
+    QString whyText; ///< "why?", "?"
     bool isEmpty() const { return field.width == 0 && chips.empty(); }
 };
 

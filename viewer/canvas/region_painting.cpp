@@ -86,6 +86,7 @@ private:
     void paintSlider();
     void paintTrack(QPointF left, QPointF right);
     void paintCondition();
+    void paintWhy();
 
     QPainter& m_painter;
     const SceneRegion& m_region;
@@ -145,6 +146,7 @@ void HeadPainter::paint()
     m_head = layOutHead(m_region, m_place, m_state, m_labels);
     paintName();
     paintChips();
+    if (m_head.why.width > 0) paintWhy();
     if (m_head.field.width == 0) return;
     paintField();
     if (m_head.slider.width > 0) paintSlider();
@@ -233,6 +235,12 @@ void HeadPainter::paintSlider()
         const QPointF mark = left + (right - left) * sliderPosition(m_state, k) + QPointF(0, 7 * m_zoom);
         m_painter.drawLine(mark, mark + QPointF(0, 4 * m_zoom));
     }
+}
+
+void HeadPainter::paintWhy()
+{
+    const QRectF area = chip(m_head.why, themed(Token::line2), themed(Token::surface), 8);
+    drawLabelIn(m_painter, m_labels.label(m_head.whyText, Face::name), area, Qt::AlignHCenter, themed(Token::accent), m_zoom);
 }
 
 /// "cond" in text, what follows in grey, then what it gave.

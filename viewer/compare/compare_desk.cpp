@@ -121,11 +121,12 @@ void CompareDesk::build()
     struct Built {
         std::shared_ptr<const PairedScenes> scenes;
         std::shared_ptr<const IndexedScene> here, there;
+        std::vector<RewritePlaces> rewrites;
         std::string caveat;
     };
     const ComparedModel here{&m_document.model(), m_run.root};
     m_work.run(
-        [here, reference = m_run.reference, dense = Theme::instance().dense(), folded = m_folded,
+        [here, fused = m_document.backend().fused(), reference = m_run.reference, dense = Theme::instance().dense(), folded = m_folded,
          measure = fontTextMeasure()](std::stop_token stop) {
             Built built;
             SceneProgress progress;
@@ -133,6 +134,12 @@ void CompareDesk::build()
             auto scenes = pairScenes(here, {reference->model(), reference->root()}, *reference->values(), dense, folded, measure, progress);
             if (!scenes.ok()) return built;
             built.scenes = std::move(scenes).value();
+            if (fused) {
+                built.rewrites = placesOfRewrites(*fused, *here.model, *built.scenes->here, *reference->model(), *built.scenes->there);
+                auto known = std::make_shared<PairedScenes>(*built.scenes);
+                takeFused(*known, built.rewrites);
+                built.scenes = std::move(known);
+            }
             built.here = std::make_shared<const IndexedScene>(built.scenes->here);
             built.there = std::make_shared<const IndexedScene>(built.scenes->there);
             built.caveat = weightsText(compareWeights(here, {reference->model(), reference->root()}, *reference->values()));
@@ -141,6 +148,7 @@ void CompareDesk::build()
         [this](Built built) {
             m_building = false;
             m_scenes = std::move(built.scenes);
+            m_rewrites = std::move(built.rewrites);
             m_here = std::move(built.here);
             m_there = std::move(built.there);
             m_caveat = toText(built.caveat);

@@ -5,6 +5,7 @@
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/scene_index.h"
 #include "viewer/compare/class_scores.h"
+#include "viewer/compare/fused_rows.h"
 #include "viewer/compare/judgement.h"
 #include "viewer/compare/linked_views.h"
 #include "viewer/compare/paired_scenes.h"
@@ -56,7 +57,7 @@ public:
     /// The class that each side gives its highest score. None: nothing looks like scores, or they are being read.
     const std::optional<TopClasses>& topClasses() const { return m_topClasses; }
     /// Both sides can change places: the other one is no bundle of arrays, which nothing can run.
-    bool canSwap() const { return reference() && reference()->model(); }
+    bool canSwap() const { return reference() && reference()->model() && !m_document.backend().fused(); }
     void swapSides() { emit swapRequested(); }
 
     /// How rows are judged.
@@ -79,6 +80,8 @@ public:
     QString reason() const; ///< "by tensor name": why the selected ones belong together; empty: they do not
     void selectRow(int row);
     void selectAt(CompareSide side, const std::string& address);
+    /// What a rewrite of the fused model was made of, and what it made.
+    void selectRewrite(int rewrite);
     /// The first row over the limit, then the next one by order of execution; `step` −1: backwards. False: there is none.
     /// A row of a loop counts by its first write over the limit.
     bool goToDifference(int step);
@@ -109,6 +112,8 @@ signals:
     void topClassesChanged();
     void placesChanged();
     void swapRequested();
+    /// Another side, fusedSideText(); `row` of its rewrites is to be shown then.
+    void fusedSideWanted(const QString& side, int row);
 
 private:
     explicit CompareDesk(Document& document);
@@ -126,6 +131,7 @@ private:
     ComparedRun m_run;
     std::shared_ptr<const PairedScenes> m_scenes;
     std::shared_ptr<const IndexedScene> m_here, m_there;
+    std::vector<RewritePlaces> m_rewrites; ///< as FusedSide::rewrites; empty: the other side is no fused model
     FoldedSides m_folded;
     Judgement m_judgement;
     LinkedViews m_views;

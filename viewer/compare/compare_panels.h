@@ -11,6 +11,8 @@ Panel* makeCompareBPanel(Document& document);
 Panel* makeErrorStripPanel(Document& document);
 Panel* makeDifferencesPanel(Document& document);
 Panel* makeUnmatchedPanel(Document& document);
+/// Null: the other side is no fused model.
+Panel* makeRewritesPanel(Document& document);
 Panel* makeCompareSettingsPanel(Document& document);
 Panel* makeTensorDifferencePanel(Document& document);
 Panel* makeTensorAPanel(Document& document);

@@ -34,7 +34,8 @@ bool showStage(EmptyStack& stack, CompareDesk& desk, QWidget* window)
     switch (desk.stage()) {
     case CompareDesk::Stage::none:
         stack.showEmpty(QObject::tr("Nothing to compare with yet: another model file, or a recording of a run."),
-                        {{QObject::tr("Compare with a file"), [window] { chooseOther(window); }}});
+                        {{QObject::tr("Compare with a file"), [window] { chooseOther(window); }},
+                         {QObject::tr("Before and after fusing"), [&desk] { emit desk.fusedSideWanted(toText(fusedSideText({})), 0); }}});
         return true;
     case CompareDesk::Stage::notRun:
         stack.showEmpty(QObject::tr("A and B were not compared with these inputs yet."),

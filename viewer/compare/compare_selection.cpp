@@ -3,6 +3,7 @@
 
 #include "engine/observe/address.h"
 #include "engine/observe/address_names.h"
+#include "viewer/bridge/text.h"
 
 #include <algorithm>
 
@@ -40,7 +41,22 @@ std::vector<std::string> CompareDesk::partnersOf(CompareSide side, const std::st
             const PairedRow& row = m_scenes->rows[static_cast<size_t>(pair)];
             partners.push_back(side == CompareSide::here ? row.there : row.here);
         }
+    for (const RewritePlaces& each : m_rewrites) {
+        const auto& own = side == CompareSide::here ? each.here : each.there;
+        const auto& others = side == CompareSide::here ? each.there : each.here;
+        if (std::ranges::find(own, address) != own.end()) partners.insert(partners.end(), others.begin(), others.end());
+    }
     return partners;
+}
+
+void CompareDesk::selectRewrite(int rewrite)
+{
+    if (rewrite < 0 || static_cast<size_t>(rewrite) >= m_rewrites.size()) return;
+    const RewritePlaces& places = m_rewrites[static_cast<size_t>(rewrite)];
+    if (places.here.empty()) return;
+    int row = -1; // of what comes out of it
+    for (const std::string& address : places.here) row = std::max(row, m_judgement.worstOf(m_judgement.rowsAt(address)));
+    setSelection(row, places.here, places.there);
 }
 
 void CompareDesk::selectRow(int row)
@@ -80,6 +96,9 @@ std::string CompareDesk::shownFor(CompareSide side, const std::string& address) 
 QString CompareDesk::reason() const
 {
     if (!m_scenes || m_selected[0].empty() || m_selected[1].empty()) return {};
+    for (size_t k = 0; k < m_rewrites.size(); ++k)
+        if (m_rewrites[k].there == m_selected[1] && !m_selected[1].empty())
+            return tr("fused by the rule %1").arg(toText(m_document.backend().fused()->rewrites[k].place.rule));
     const auto found = m_scenes->rowsHere.find(m_selected[0].front());
     if (found == m_scenes->rowsHere.end()) return {};
     switch (m_scenes->rows[static_cast<size_t>(found->second.front())].how) {

@@ -126,7 +126,10 @@ void ErrorStrip::paintEvent(QPaintEvent*)
             if (bar.measured && !m_desk.judgement().figuresOf(bar.row)->mismatch.empty()) text = tr("unlike");
             painter.setPen(themed(!bar.measured || bar.verdict == Verdict::equal ? Token::text3 : selected ? Token::text : Token::text2));
             const double x = bar.measured ? bar.bar.right() + 5 : axisLeft() + 5;
-            painter.drawText(QRectF(x, bar.box.y(), width() - x, bar.box.height()), Qt::AlignVCenter | Qt::AlignLeft, text);
+            const QRectF words(x, bar.box.y(), width() - x, bar.box.height());
+            if (!selected) // the line of the limit does not cross them
+                painter.fillRect(painter.boundingRect(words, Qt::AlignVCenter | Qt::AlignLeft, text), themed(Token::surface));
+            painter.drawText(words, Qt::AlignVCenter | Qt::AlignLeft, text);
         }
         if (bar.row >= 0 && bar.row == first) {
             QPolygonF mark;

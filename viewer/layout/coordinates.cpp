@@ -23,6 +23,7 @@ public:
         const size_t count = m_level.vertices.size();
         if (count == 0) return true;
         markConflicts();
+        markSkips();
         std::array<std::vector<double>, 4> results;
         for (int k = 0; k < 4; ++k) {
             if (m_stop.stop_requested()) return false;
@@ -78,6 +79,23 @@ private:
         }
     }
 
+    /// The ends of a long edge give way where its item has a neighbour in the next rank: chains stay straight, what skips them runs beside.
+    void markSkips()
+    {
+        const auto hasNear = [&](int v, const std::vector<int>& begin, const std::vector<int>& list, bool up) {
+            for (int k = begin[at(v)]; k < begin[at(v) + 1]; ++k)
+                if (const int s = list[at(k)]; m_conflict[at(s)] == 0 && !isDummy(up ? segment(s).up : segment(s).down)) return true;
+            return false;
+        };
+        m_skips.assign(m_level.segments.size(), 0);
+        for (size_t s = 0; s < m_level.segments.size(); ++s) {
+            const Segment& one = m_level.segments[s];
+            if (isDummy(one.up) == isDummy(one.down)) continue;
+            m_skips[s] = isDummy(one.up) ? hasNear(one.down, m_level.upBegin, m_level.upSegments, true)
+                                         : hasNear(one.up, m_level.downBegin, m_level.downSegments, false);
+        }
+    }
+
     /// Chains vertices with their median neighbours to blocks. `upwards`: ranks from below; `rightwards`: from right to left.
     void align(bool upwards, bool rightwards)
     {
@@ -96,6 +114,7 @@ private:
                 m_ends.clear();
                 for (int k = begin[at(v)]; k < begin[at(v) + 1]; ++k) {
                     const int s = list[at(k)];
+                    if (m_skips[at(s)] != 0) continue;
                     const int u = upwards ? segment(s).down : segment(s).up;
                     m_ends.push_back({vertex(u).position, upwards ? segment(s).downOffset : segment(s).upOffset, s});
                 }
@@ -312,7 +331,7 @@ private:
     Level& m_level;
     const Options& m_options;
     const std::stop_token& m_stop;
-    std::vector<char> m_conflict, m_taken;
+    std::vector<char> m_conflict, m_skips, m_taken;
     std::vector<int> m_root, m_waiting, m_order, m_next, m_fill;
     std::vector<double> m_shift, m_place, m_moves;
     std::vector<End> m_ends;

@@ -6,6 +6,7 @@
 #include "viewer/panels/panels.h"
 #include "viewer/style/icons.h"
 #include "viewer/widgets/parts.h"
+#include "viewer/widgets/value_menu.h"
 
 #include <QAbstractTableModel>
 #include <QLabel>
@@ -252,6 +253,10 @@ private:
         });
         menu->addAction("Condition\u2026", this, [this, index] { m_view->edit(index.siblingAtColumn(0)); });
         menu->addAction("Delete", this, [this, number = row->number] { document().perform(request::RemoveBreakpoint{number}); });
+        if (const std::optional<Selection> place = isPlace ? document().find(row->address) : std::nullopt; place && place->value.valid()) {
+            menu->addSeparator();
+            fillPlaceMenu(*menu, document(), *this, *place);
+        }
         menu->popup(at);
     }
 

@@ -95,6 +95,11 @@ private:
             menu->addAction("Why the loop goes on", this, [this, loop] { askDebugger(document(), *this, "why loop " + toText(loop)); });
             menu->addAction("Break at each iteration", this, [this, loop] { document().execute("break iter " + toText(loop)); });
         }
+        if (const std::optional<Selection> place = m_model.isOperator(index) ? document().find(address) : std::nullopt;
+            place && place->value.valid()) {
+            menu->addSeparator();
+            fillPlaceMenu(*menu, document(), *this, *place);
+        }
         menu->addSeparator();
         menu->addAction("Copy address", this, [address] { QGuiApplication::clipboard()->setText(toText(address)); });
         menu->popup(at);

@@ -3,6 +3,7 @@
 #include "viewer/panels/common.h"
 #include "viewer/panels/panels.h"
 #include "viewer/panels/property_rows.h"
+#include "viewer/panels/question_foot.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -237,6 +238,7 @@ public:
         m_view->setContextMenuPolicy(Qt::CustomContextMenu);
         column->addWidget(m_head);
         column->addWidget(m_view, 1);
+        column->addWidget(new QuestionFoot(document, this));
         connect(m_view, &RowView::linkClicked, this, &PropertiesPanel::follow);
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) {
             if (const QString address = m_model.row(index.row()).address; !address.isEmpty()) follow(address);

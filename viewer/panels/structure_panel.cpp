@@ -123,7 +123,11 @@ public:
         const Node& node = at(index);
         const bool top = node.parent < 0;
         if (index.column() == 1) {
-            if (role == Qt::DisplayRole) return node.op.valid() ? QString() : toText(groupThousands(node.operators)) + (top ? " ops" : "");
+            if (role == Qt::DisplayRole)
+                return node.op.valid() ? QString()
+                                       : toText(groupThousands(node.operators)) + (!top                  ? ""
+                                                                                   : node.operators == 1 ? " op"
+                                                                                                         : " ops");
             if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
             return role == monoRole ? QVariant(true) : role == toneRole ? QVariant(static_cast<int>(Tone::text3)) : QVariant();
         }

@@ -181,8 +181,9 @@ private:
         std::string name = html(elided(n.unknown ? "'" + n.name + "'" : n.name, room, m_measure, TextStyle::name));
         if (n.custom) name = "<I>" + name + "</I>";
         if (n.kind == NodeKind::group) name = "<B>" + name + "</B>";
-        m_text += " shape=none style=\"\" label=<<TABLE BORDER=\"1\" COLOR=\"" + std::string(kLine) +
-                  "\" BGCOLOR=\"white\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>";
+        const std::string fill = m_classes.fill ? m_classes.fill(n) : std::string();
+        m_text += " shape=none style=\"\" label=<<TABLE BORDER=\"1\" COLOR=\"" + std::string(kLine) + "\" BGCOLOR=\"" +
+                  (fill.empty() ? "white" : fill) + "\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>";
         const auto stripe = [&](Family family, const char* width) {
             m_text += std::string("<TD WIDTH=\"") + width + "\" HEIGHT=\"" + number(height) + "\" BGCOLOR=\"" +
                       kFamilyColors[static_cast<size_t>(family)] + "\"></TD>";
@@ -253,13 +254,36 @@ private:
         m_text += " tooltip=" + quoted(e.label) + "];\n";
     }
 
+    /// Where a stub's label covers no node and no other label: beside its node, on the right, on the left, or one line further on.
+    Point freePlace(const Rect& node, double width, bool isSource)
+    {
+        constexpr double kHeight = 10, kGap = 6;
+        const double direction = isSource ? 1 : -1;
+        Point first;
+        for (int line = 0; line < 4; ++line) {
+            for (const double x : {node.right() + kGap, node.x - kGap - width}) {
+                const double y = (isSource ? node.bottom() - 5 : node.y + 5) + direction * line * kHeight;
+                const Rect place{x, y - kHeight / 2, width, kHeight};
+                const auto covers = [&](const Rect& other) { return place.intersects(other); };
+                if (line == 0 && x > node.x) first = place.center();
+                if (std::ranges::any_of(m_stubPlaces, covers)) continue;
+                if (m_scene.nodes.size() <= kMostChecked &&
+                    std::ranges::any_of(m_scene.nodes, [&](const SceneNode& other) { return covers(other.rect); }))
+                    continue;
+                m_stubPlaces.push_back(place);
+                return place.center();
+            }
+        }
+        return first;
+    }
+
     /// A cut edge: a labelled stub at either end.
     void stubs(const SceneEdge& e)
     {
         if (!e.portal) return;
         const auto chip = [&](const Rect& r, bool isSource, const std::string& label) {
             const double width = std::min(120.0, m_measure(label, TextStyle::monoSmall) + 8);
-            const Point center{r.right() + 6 + width / 2, isSource ? r.bottom() - 5 : r.y + 5};
+            const Point center = freePlace(r, width, isSource);
             m_text += "  " + quoted("stub" + std::to_string(m_stubs++)) + " [shape=plaintext style=\"\" fontsize=8 fontcolor=\"" + kMuted +
                       "\" pos=\"" + point(center) + "\" width=" + number(width / 72) +
                       " height=0.14 label=" + quoted(elided(label, width, m_measure, TextStyle::monoSmall)) + "];\n";
@@ -275,6 +299,8 @@ private:
     std::string m_text;
     std::vector<std::vector<int>> m_children, m_nodes; ///< of region + 1
     std::pair<int, int32_t> m_lastSource{-1, -1};
+    static constexpr size_t kMostChecked = 5'000; ///< nodes of a picture whose labels look for a free place
+    std::vector<Rect> m_stubPlaces;
     int m_stubs = 0;
 };
 

@@ -12,6 +12,7 @@ namespace loopscope::viewer {
 struct SceneClasses {
     std::function<std::string(const SceneNode&)> node;
     std::function<std::string(const SceneRegion&)> region;
+    std::function<std::string(const SceneNode&)> fill; ///< the colour of an operator's box, "#fff8ef"; empty: white
 };
 
 /// Nodes are named by their addresses, clusters are regions. `neato -n2` draws it as it stands; `dot` makes its own layout of it.

@@ -93,6 +93,7 @@ QTabBar::tab:focus { color: @accent; }
 QProgressBar { background: @line; border: 0; max-height: 2px; min-height: 2px; }
 QProgressBar::chunk { background: @accent; }
 QFrame[frame="panel"] { background: @surface; border: 1px solid @line; }
+QFrame[frame="panel"][focused="true"] { border-color: @accent; }
 
 QLabel[tone="dim"] { color: @text2; }
 QLabel[tone="meta"] { color: @text3; }

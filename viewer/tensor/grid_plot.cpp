@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace loopscope::viewer {
 
@@ -38,6 +39,8 @@ double levelStep(double span, int most)
         if (raw <= n * decade * 1.0000001) return n * decade;
     return 10 * decade;
 }
+
+constexpr int kOverviewHeight = 28; ///< of the strip with all iterations
 
 /// Above and below the area that is drawn in.
 int headHeight() { return std::max(20, QFontMetrics(Theme::instance().font(FontUse::small)).height() + 6); }
@@ -336,8 +339,49 @@ void GridPlot::setContent(const GridContent* content, CellCursor cursor, const T
 
 QRect GridPlot::plotRect() const
 {
+    const int below = overviewRect().isEmpty() ? 0 : kOverviewHeight;
     return {HeatMap::kLabelWidth, headHeight(), width() - HeatMap::kLabelWidth - HeatMap::kValueWidth,
-            height() - headHeight() - footHeight()};
+            height() - headHeight() - footHeight() - below};
+}
+
+QRect GridPlot::overviewRect() const
+{
+    const bool isHigh = height() > headHeight() + footHeight() + 2 * kOverviewHeight;
+    if (m_content == nullptr || m_content->overview.empty() || !isHigh) return {};
+    return {HeatMap::kLabelWidth, height() - kOverviewHeight, width() - HeatMap::kLabelWidth - HeatMap::kValueWidth, kOverviewHeight - 4};
+}
+
+/// All iterations in a strip, with a frame around those that are drawn above.
+void GridPlot::paintOverview(QPainter& painter) const
+{
+    const QRect area = overviewRect();
+    if (area.width() < 20) return;
+    const std::vector<CoursePart>& parts = m_content->overview;
+    const Grid& grid = m_content->grid;
+    double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+    for (const CoursePart& part : parts)
+        if (!std::isnan(part.low)) {
+            low = std::min(low, part.low);
+            high = std::max(high, part.high);
+        }
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.fillRect(area, themed(Token::sunken));
+    const auto x = [&](double share) { return area.left() + share * area.width(); };
+    const auto y = [&](double v) { return area.bottom() - (high > low ? (v - low) / (high - low) : 0.5) * (area.height() - 2); };
+    painter.setPen(QPen(themed(Token::sideA), 1));
+    for (size_t i = 0; i < parts.size(); ++i) {
+        if (std::isnan(parts[i].low)) continue;
+        const double at = x((static_cast<double>(i) + 0.5) / static_cast<double>(parts.size()));
+        painter.drawLine(QPointF(at, y(parts[i].low)), QPointF(at, y(parts[i].high) - 1));
+    }
+    const double all = static_cast<double>(std::max<int64_t>(1, grid.allCols));
+    const double first = x(static_cast<double>(grid.colBegin) / all), last = x(static_cast<double>(grid.colBegin + grid.cols) / all);
+    painter.setPen(QPen(themed(Token::accent), 1.5));
+    painter.drawRect(QRectF(first, area.top(), std::max(3.0, last - first), area.height() - 1));
+    if (grid.current < 0) return;
+    painter.setPen(QPen(themed(Token::curLine), 1.5));
+    const double now = x((static_cast<double>(grid.current) + 0.5) / all);
+    painter.drawLine(QPointF(now, area.top()), QPointF(now, area.bottom()));
 }
 
 void GridPlot::paintEvent(QPaintEvent*)
@@ -357,11 +401,17 @@ void GridPlot::paintEvent(QPaintEvent*)
     plot.paintColumnNumbers();
     plot.paintHead(width());
     if (m_statistics != nullptr) plot.paintStatistics(*m_statistics, height());
+    paintOverview(painter);
 }
 
 void GridPlot::mousePressEvent(QMouseEvent* event)
 {
-    const QRect area = plotRect();
+    const QRect area = plotRect(), all = overviewRect();
+    if (m_content != nullptr && all.contains(event->pos())) { // there, wherever the window is
+        const int64_t iteration = (event->pos().x() - all.left()) * m_content->grid.allCols / all.width();
+        emit columnChosen(iteration - m_content->grid.colBegin);
+        return;
+    }
     if (m_content == nullptr || !area.contains(event->pos()) || m_content->grid.cols == 0) return;
     emit columnChosen((event->pos().x() - area.left()) * m_content->grid.cols / area.width());
 }
@@ -373,6 +423,10 @@ QJsonObject GridPlot::describe() const
     const QRect area = plotRect();
     out["rect"] = QJsonArray{area.x(), area.y(), area.width(), area.height()};
     out["columns"] = static_cast<qint64>(m_content->grid.cols);
+    if (const QRect all = overviewRect(); !all.isEmpty()) {
+        out["overview"] = static_cast<qint64>(m_content->overview.size());
+        out["overviewRect"] = QJsonArray{all.x(), all.y(), all.width(), all.height()};
+    }
     out["known"] = static_cast<qint64>(m_content->known);
     out["row"] = static_cast<qint64>(m_cursor.row);
     out["column"] = static_cast<qint64>(m_cursor.col);

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 namespace loopscope::viewer {
 
@@ -25,6 +26,8 @@ struct GridContent {
     ValueRange range;
     bool approximate = false; ///< while scrubbing: not of the present stop
     int64_t known = 0;        ///< over iterations: columns that have values
+    /// Of all iterations, where the grid holds a window of them; else empty.
+    std::vector<CoursePart> overview = {};
     QString rowName(int64_t row) const;
     QString columnName(int64_t col) const;
 };
@@ -130,6 +133,8 @@ protected:
 
 private:
     QRect plotRect() const;
+    QRect overviewRect() const; ///< empty: all iterations are drawn
+    void paintOverview(QPainter& painter) const;
     const GridContent* m_content = nullptr;
     CellCursor m_cursor;
     const TensorStatistics* m_statistics = nullptr;

@@ -247,6 +247,7 @@ void TensorPanel::refresh()
     const ContentChoice choice = {m_modes.overIterations(), !m_feed && document().preview().has_value(), m_compare, m_compareIteration,
                                   m_complex};
     m_content = composeContent(m_answer, course, m_course.isKnown() ? m_course.series()->keptIterations() : 0, choice, value);
+    if (course.rows > 0 && course.cols < course.allCols) m_content.plot.overview = overviewOf(*m_course.series(), course.allCols);
     m_content.plane.range = m_content.heat.range = colorRange(m_content.heat.grid, m_rangeMode, m_typedRange, m_pins->range());
     if (course.rows == 0) m_content.plot.range = m_content.plane.range;
     const bool overIterations = m_modes.overIterations() && course.rows > 0;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace loopscope::viewer {
 
@@ -412,6 +413,28 @@ Grid gridOf(const ValueSeries& series, const Quantization* quantization, int64_t
         for (int64_t row = 0; row < grid.rows; ++row) grid.cells[static_cast<size_t>(row * grid.cols + c)] = cellOf(tensor, row);
     }
     return grid;
+}
+
+std::vector<CoursePart> overviewOf(const ValueSeries& series, int64_t allIterations)
+{
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    std::vector<CoursePart> parts(static_cast<size_t>(std::clamp<int64_t>(allIterations, 0, kOverviewParts)), {none, none});
+    if (parts.empty()) return parts;
+    const auto count = std::min({static_cast<size_t>(allIterations), series.numbers.size(), series.written.size()});
+    for (size_t i = 0; i < count; ++i) {
+        if (!series.written[i]) continue;
+        double low = series.numbers[i], high = low;
+        if (!series.isScalar && i < series.statistics.size()) {
+            if (series.statistics[i].finite == 0) continue;
+            low = series.statistics[i].min;
+            high = series.statistics[i].max;
+        }
+        if (!std::isfinite(low) || !std::isfinite(high)) continue;
+        CoursePart& part = parts[i * parts.size() / static_cast<size_t>(allIterations)];
+        part.low = std::isnan(part.low) ? low : std::min(part.low, low);
+        part.high = std::isnan(part.high) ? high : std::max(part.high, high);
+    }
+    return parts;
 }
 
 } // namespace loopscope::viewer

@@ -109,6 +109,12 @@ SeriesAnswer readSeries(Inspector& inspector, const ValueRequest& request, std::
 
 /// elements × iterations of a series whose contents are kept. `quantization` may be null.
 Grid gridOf(const ValueSeries& series, const Quantization* quantization, int64_t currentIteration, int64_t allIterations);
+/// The least and the largest number of all iterations in equal parts of `allIterations`, at most kOverviewParts; NaN where there is none.
+struct CoursePart {
+    double low = 0, high = 0;
+};
+inline constexpr int64_t kOverviewParts = 1024;
+std::vector<CoursePart> overviewOf(const ValueSeries& series, int64_t allIterations);
 /// True for pictures: hasPictureAxes().
 bool isImageShape(const Shape& shape);
 

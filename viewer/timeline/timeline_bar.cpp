@@ -2,6 +2,7 @@
 
 #include "viewer/style/theme.h"
 
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
@@ -20,6 +21,7 @@ constexpr int kCallsTop = 7, kCallsHeight = 10;
 constexpr int kPipTop = 22, kPipHeight = 16;
 constexpr int kAccessTop = 42, kAccessHeight = 15;
 constexpr int kMarksTop = 59, kMarksHeight = 15;
+constexpr int kMoreTop = 77, kMoreHeight = 8; ///< lanes below them, where there is room
 
 /// Lanes grow with the text, by half of what it grows: their labels have room, and some is left for the other panels.
 int grown(int pixels) { return pixels * (100 + std::max(100, Theme::instance().textPercent())) / 200; }
@@ -112,6 +114,15 @@ void TimelineBar::arrange()
         lane(Lane::Kind::iterations, grown(kPipTop), grown(kPipHeight), m_content.loopLabel);
         lane(Lane::Kind::accesses, grown(kAccessTop), grown(kAccessHeight), m_content.valueLabel);
         lane(Lane::Kind::marks, grown(kMarksTop), grown(kMarksHeight), "marks");
+        // Without room of their own they lie in the gaps: the recording under the calls, jumps under the iterations.
+        int top = grown(kMoreTop);
+        const auto more = [&](Lane::Kind kind, int gap, const QString& label) {
+            const bool fits = top + grown(kMoreHeight) <= height();
+            lane(kind, fits ? top : gap, fits ? grown(kMoreHeight) : 4, fits ? label : QString());
+            if (fits) top += grown(kMoreHeight) + 4;
+        };
+        if (m_content.recorded.first >= 0) more(Lane::Kind::recorded, grown(kCallsTop + kCallsHeight), "recorded");
+        if (!m_content.jumps.empty()) more(Lane::Kind::jumps, grown(kPipTop + kPipHeight), "jumps");
     }
     m_scale.setArea(left, std::max(10, width - left - kRightMargin));
 }
@@ -124,9 +135,10 @@ QRect TimelineBar::area() const
 
 const TimelineBar::Lane* TimelineBar::laneAt(const QPoint& at) const
 {
+    const Lane* found = nullptr; // the last one: what lies in a gap lies over its neighbours
     for (const Lane& lane : m_lanes)
-        if (at.y() >= lane.rect.top() - 2 && at.y() <= lane.rect.bottom() + 2) return &lane;
-    return nullptr;
+        if (at.y() >= lane.rect.top() - (found ? 0 : 2) && at.y() <= lane.rect.bottom() + (lane.rect.height() < 5 ? 0 : 2)) found = &lane;
+    return found;
 }
 
 const CourseLoop* TimelineBar::loop() const
@@ -279,25 +291,77 @@ void TimelineBar::mouseReleaseEvent(QMouseEvent* event)
         if (beyond) emit beyondEndChosen();
         else emit iterationReleased(m_dragged);
     } else if (grip == Grip::press && event->pos().x() >= m_scale.left() && m_content.course != nullptr) {
-        const auto step = static_cast<int64_t>(m_scale.toStep(event->pos().x()));
-        const auto reach = static_cast<int64_t>(6 / m_scale.pixelsPerStep()) + 1;
-        const Lane* const lane = laneAt(event->pos());
-        int64_t chosen = step;
-        if (lane != nullptr && lane->kind == Lane::Kind::accesses && m_content.accesses != nullptr) {
-            const size_t near = m_content.accesses->nearest(step, accessWrite | accessRead, reach);
-            if (near < m_content.accesses->size()) chosen = m_content.accesses->stepAt(near);
-        } else if (lane != nullptr && lane->kind == Lane::Kind::marks) {
-            for (const TimelineContent::Mark& mark : m_content.marks)
-                if (std::abs(mark.step - step) <= reach) chosen = mark.step;
-        } else if (const CourseIteration* const pip = pipAt(event->pos().x());
-                   pip != nullptr && lane != nullptr && lane->kind == Lane::Kind::iterations) {
-            chosen = pip->first;
-        }
-        emit stepChosen(std::clamp<int64_t>(chosen, 0, m_content.course->knownStep()));
+        emit stepChosen(placeAt(event->pos()).step);
     } else if (grip == Grip::range && m_range.first == m_range.second) {
         clearRange();
     }
     update();
+}
+
+/// The newest that passes over a step.
+const TimelineContent::Jump* TimelineBar::jumpAt(int64_t step) const
+{
+    const auto found = std::find_if(m_content.jumps.rbegin(), m_content.jumps.rend(), [step](const TimelineContent::Jump& jump) {
+        return step >= std::min(jump.from, jump.to) && step <= std::max(jump.from, jump.to);
+    });
+    return found == m_content.jumps.rend() ? nullptr : &*found;
+}
+
+TimelineBar::Place TimelineBar::placeAt(const QPoint& at) const
+{
+    Place place;
+    if (m_content.course == nullptr || at.x() < m_scale.left()) return place;
+    place.step = static_cast<int64_t>(m_scale.toStep(at.x()));
+    const auto reach = static_cast<int64_t>(6 / m_scale.pixelsPerStep()) + 1;
+    const Lane* const lane = laneAt(at);
+    switch (lane == nullptr ? Lane::Kind::calls : lane->kind) {
+    case Lane::Kind::accesses:
+        place.lane = Place::Lane::accesses;
+        if (m_content.accesses == nullptr) break;
+        if (const size_t near = m_content.accesses->nearest(place.step, accessWrite | accessRead, reach);
+            near < m_content.accesses->size()) {
+            place.step = m_content.accesses->stepAt(near);
+            place.isAbnormal = (m_content.accesses->flagsAt(near) & accessAbnormal) != 0;
+        }
+        break;
+    case Lane::Kind::marks: {
+        place.lane = Place::Lane::marks;
+        const int64_t wanted = place.step;
+        for (const TimelineContent::Mark& mark : m_content.marks) {
+            if (std::abs(mark.step - wanted) > reach) continue;
+            place.step = mark.step;
+            place.isAbnormal = mark.kind == TimelineContent::Mark::Kind::alert;
+        }
+        break;
+    }
+    case Lane::Kind::iterations:
+        place.lane = Place::Lane::iterations;
+        if (const CourseIteration* const pip = pipAt(at.x()); pip != nullptr) {
+            place.step = pip->first;
+            if (!isElsewhere(*pip)) place.iteration = pip->iteration;
+        }
+        break;
+    case Lane::Kind::calls: place.lane = lane == nullptr ? Place::Lane::none : Place::Lane::calls; break;
+    case Lane::Kind::dataflow: place.lane = Place::Lane::dataflow; break;
+    case Lane::Kind::recorded: place.lane = Place::Lane::recorded; break;
+    case Lane::Kind::jumps:
+        place.lane = Place::Lane::jumps;
+        if (const TimelineContent::Jump* const jump = jumpAt(place.step)) // to its nearer end
+            place.step = std::abs(jump->from - place.step) < std::abs(jump->to - place.step) ? jump->from : jump->to;
+        break;
+    }
+    place.step = std::clamp<int64_t>(place.step, 0, m_content.course->knownStep());
+    return place;
+}
+
+/// By the menu key it is about the present step.
+void TimelineBar::contextMenuEvent(QContextMenuEvent* event)
+{
+    const bool byKey = event->reason() == QContextMenuEvent::Keyboard;
+    const double here = m_scale.toX(static_cast<double>(std::max<int64_t>(m_content.cursorStep, 0)));
+    const QPoint at = byKey ? QPoint(static_cast<int>(std::clamp(here, m_scale.left(), m_scale.right())), height() / 3) : event->pos();
+    event->accept();
+    emit menuRequested(at);
 }
 
 void TimelineBar::wheelEvent(QWheelEvent* event)
@@ -357,6 +421,11 @@ QString TimelineBar::tooltipAt(const QPoint& at) const
             if (std::abs(mark.step - step) <= reach) return mark.text + ", step " + number(mark.step);
         break;
     case Lane::Kind::dataflow: return lane->label + ", step " + number(step);
+    case Lane::Kind::recorded: return "recorded: steps " + number(m_content.recorded.first) + " to " + number(m_content.recorded.second);
+    case Lane::Kind::jumps:
+        if (const TimelineContent::Jump* const jump = jumpAt(step))
+            return "jump from step " + number(jump->from) + " to step " + number(jump->to);
+        break;
     }
     return {};
 }

@@ -33,8 +33,14 @@ struct TimelineContent {
         QString text;
     };
     std::vector<Mark> marks; ///< in order of steps
-    int64_t cursorStep = -1; ///< −1: nothing has run
-    bool isRecorded = false; ///< all of it is known from a recording, no moment is the present one
+    struct Jump {
+        int64_t from = 0, to = 0;
+        bool operator==(const Jump&) const = default;
+    };
+    std::vector<Jump> jumps;                        ///< over what had run already, the newest last
+    std::pair<int64_t, int64_t> recorded = {-1, 0}; ///< steps that a recording holds, or is being given; −1: none does
+    int64_t cursorStep = -1;                        ///< −1: nothing has run
+    bool isRecorded = false;                        ///< all of it is known from a recording, no moment is the present one
     bool isDataflow = false;
     QString frameLabel; ///< v1: "frame while"
 };
@@ -62,7 +68,17 @@ public:
     QSize sizeHint() const override { return {800, 76}; }
     QSize minimumSizeHint() const override { return {160, 72}; }
 
+    /// What lies under a point.
+    struct Place {
+        enum class Lane : uint8_t { none, calls, iterations, accesses, marks, dataflow, jumps, recorded } lane = Lane::none;
+        int64_t step = -1;       ///< that a click there goes to
+        int64_t iteration = -1;  ///< of the loop that is shown
+        bool isAbnormal = false; ///< a write of NaN or an infinity, or an alert
+    };
+    Place placeAt(const QPoint& at) const;
+
 signals:
+    void menuRequested(const QPoint& at); ///< in the bar's pixels
     void iterationPressed(qint64 iteration);
     void iterationDragged(qint64 iteration, int slowness);
     void iterationReleased(qint64 iteration);
@@ -80,22 +96,24 @@ protected:
     void mouseReleaseEvent(QMouseEvent*) override;
     void wheelEvent(QWheelEvent*) override;
     void leaveEvent(QEvent*) override;
+    void contextMenuEvent(QContextMenuEvent*) override;
     bool event(QEvent*) override;
 
 private:
     enum class Grip : uint8_t { none, press, pan, range, scrub };
     struct Lane {
-        enum class Kind : uint8_t { calls, iterations, accesses, marks, dataflow } kind;
+        enum class Kind : uint8_t { calls, iterations, accesses, marks, dataflow, jumps, recorded } kind;
         QRect rect; ///< of its contents, right of the labels
         QString label;
         size_t index = 0; ///< dataflow: of the course's lanes
     };
     void arrange();
     const Lane* laneAt(const QPoint& at) const;
-    const CourseIteration* pipAt(double x) const;          ///< null: none is known
-    const CourseIteration* pipOf(int64_t iteration) const; ///< in the execution of the loop that the cursor stands in
-    bool isElsewhere(const CourseIteration& pip) const;    ///< in another one: numbers of iterations do not reach it
-    size_t cursorPip() const;                              ///< outside of the loop its first one
+    const CourseIteration* pipAt(double x) const;            ///< null: none is known
+    const CourseIteration* pipOf(int64_t iteration) const;   ///< in the execution of the loop that the cursor stands in
+    bool isElsewhere(const CourseIteration& pip) const;      ///< in another one: numbers of iterations do not reach it
+    const TimelineContent::Jump* jumpAt(int64_t step) const; ///< null: none
+    size_t cursorPip() const;                                ///< outside of the loop its first one
     int64_t shownIteration() const;
     const CourseLoop* loop() const;
     double pipPitch() const; ///< pixels of an average iteration
@@ -104,6 +122,8 @@ private:
     void paintPips(QPainter& painter, const QRect& lane, size_t first, size_t last) const;
     void paintAccesses(QPainter& painter, const QRect& lane) const;
     void paintMarks(QPainter& painter, const QRect& lane) const;
+    void paintJumps(QPainter& painter, const QRect& lane) const;
+    void paintRecorded(QPainter& painter, const QRect& lane) const;
     void paintDataflow(QPainter& painter) const;
     void paintAxis(QPainter& painter) const;
     void paintCursor(QPainter& painter) const;

@@ -83,6 +83,8 @@ void TimelineBar::paintEvent(QPaintEvent*)
             if (lane.kind == Lane::Kind::iterations) paintIterations(painter, lane.rect);
             if (lane.kind == Lane::Kind::accesses) paintAccesses(painter, lane.rect);
             if (lane.kind == Lane::Kind::marks) paintMarks(painter, lane.rect);
+            if (lane.kind == Lane::Kind::jumps) paintJumps(painter, lane.rect);
+            if (lane.kind == Lane::Kind::recorded) paintRecorded(painter, lane.rect);
         }
         paintUnknown(painter, area());
     }
@@ -330,6 +332,37 @@ void TimelineBar::paintMarks(QPainter& painter, const QRect& lane) const
     }
 }
 
+/// Each a line with an arrow where it led.
+void TimelineBar::paintJumps(QPainter& painter, const QRect& lane) const
+{
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    const double y = lane.center().y() + 0.5, reach = std::min(4.0, lane.height() / 2.0 + 1);
+    for (const TimelineContent::Jump& jump : m_content.jumps) {
+        const bool isNewest = &jump == &m_content.jumps.back();
+        const QColor color = isNewest ? themed(Token::accent) : faded(themed(Token::text3), 60);
+        const double from = std::clamp(m_scale.toX(static_cast<double>(jump.from)), m_scale.left(), m_scale.right());
+        const double to = std::clamp(m_scale.toX(static_cast<double>(jump.to)), m_scale.left(), m_scale.right());
+        const double way = to < from ? -1 : 1;
+        painter.setPen(QPen(color, isNewest ? 1.5 : 1));
+        painter.drawLine(QPointF(from, y), QPointF(to, y));
+        QPolygonF head;
+        head << QPointF(to, y) << QPointF(to - way * 6, y - reach) << QPointF(to - way * 6, y + reach);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(color);
+        painter.drawPolygon(head);
+        painter.drawEllipse(QPointF(from, y), 1.8, 1.8);
+    }
+}
+
+void TimelineBar::paintRecorded(QPainter& painter, const QRect& lane) const
+{
+    const double from = std::max(m_scale.toX(static_cast<double>(m_content.recorded.first)), m_scale.left());
+    const double to = std::min(m_scale.toX(static_cast<double>(m_content.recorded.second)), m_scale.right());
+    if (to <= from) return;
+    const QRectF bar(from, lane.center().y() - 1, to - from, 3);
+    painter.fillRect(bar, themed(Token::bp)); // as the record button
+}
+
 void TimelineBar::paintDataflow(QPainter& painter) const
 {
     painter.setRenderHint(QPainter::Antialiasing, false);
@@ -436,7 +469,7 @@ QJsonObject TimelineBar::describe() const
     const auto rectangle = [](const QRect& r) { return QJsonArray{r.x(), r.y(), r.width(), r.height()}; };
     QJsonObject out;
     QJsonArray lanes;
-    const std::array<const char*, 5> kinds = {"calls", "iterations", "accesses", "marks", "dataflow"};
+    const std::array<const char*, 7> kinds = {"calls", "iterations", "accesses", "marks", "dataflow", "jumps", "recorded"};
     for (const Lane& lane : m_lanes) {
         QJsonObject row{{"kind", kinds[static_cast<size_t>(lane.kind)]}, {"label", lane.label}, {"rect", rectangle(lane.rect)}};
         if (lane.kind == Lane::Kind::dataflow) {
@@ -449,6 +482,12 @@ QJsonObject TimelineBar::describe() const
         lanes.append(row);
     }
     out["lanes"] = lanes;
+    QJsonArray jumps;
+    for (const TimelineContent::Jump& jump : m_content.jumps)
+        jumps.append(QJsonArray{static_cast<qint64>(jump.from), static_cast<qint64>(jump.to)});
+    if (!jumps.isEmpty()) out["jumps"] = jumps;
+    if (m_content.recorded.first >= 0)
+        out["recorded"] = QJsonArray{static_cast<qint64>(m_content.recorded.first), static_cast<qint64>(m_content.recorded.second)};
     out["cursor"] = QJsonObject{{"step", static_cast<qint64>(m_content.cursorStep)},
                                 {"x", m_scale.toX(static_cast<double>(m_content.cursorStep))},
                                 {"iteration", static_cast<qint64>(cursorIteration())}};

@@ -2,15 +2,18 @@
 #include "viewer/timeline/timeline_panel_impl.h"
 
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 #include "viewer/timeline/recorded_course.h"
 #include "viewer/timeline/slider_accessible.h"
+#include "viewer/widgets/value_menu.h"
 
 #include <QHBoxLayout>
 #include <QIntValidator>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QVBoxLayout>
 
 #include <utility>
@@ -79,6 +82,7 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
     connect(m_bar, &TimelineBar::iterationWheeled, this, &TimelinePanel::goBy);
     connect(m_bar, &TimelineBar::beyondEndChosen, this, &TimelinePanel::runOn);
     connect(m_bar, &TimelineBar::stepChosen, this, [this](qint64 step) { go(request::GoToStep{step}); });
+    connect(m_bar, &TimelineBar::menuRequested, this, &TimelinePanel::showMenu);
     connect(m_bar, &TimelineBar::rangeChanged, this, &TimelinePanel::refreshHead);
     connect(m_slider, &LoopSlider::pressed, this, [this](qint64 n) { goIteration(n); });
     connect(m_slider, &LoopSlider::dragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
@@ -151,6 +155,7 @@ void TimelinePanel::buildHead()
 void TimelinePanel::follow()
 {
     noteHits();
+    noteJump();
     if (document().stop()->started && !m_isRecorded && !m_reading) survey();
     if (m_isRecorded) surveyAccesses();
     refresh();
@@ -266,6 +271,28 @@ void TimelinePanel::noteHits()
     }
 }
 
+/// Moves over what had run already, and how far a recording reaches that is on.
+void TimelinePanel::noteJump()
+{
+    constexpr size_t mostJumps = 24;
+    const auto stop = document().stop();
+    const int64_t step = stop->started ? int64_t{stop->position.step} : -1;
+    if (stop->runs != m_jumpRun || step < 0) {
+        m_jumpRun = stop->runs;
+        m_jumps.clear();
+        m_recorded = {-1, 0};
+        m_lastStep = m_lastKnown = -1;
+    }
+    const bool isBack = step<m_lastStep, isFar = std::abs(step - m_lastStep)> 1;
+    if (m_lastStep >= 0 && step >= 0 && isFar && (isBack || step <= m_lastKnown)) {
+        m_jumps.push_back({m_lastStep, step});
+        if (m_jumps.size() > mostJumps) m_jumps.erase(m_jumps.begin());
+    }
+    m_lastStep = step;
+    m_lastKnown = std::max(m_lastKnown, step);
+    if (!stop->recording.empty() && step >= 0) m_recorded = {0, m_lastKnown};
+}
+
 TimelinePanel::Loop TimelinePanel::shownLoop() const
 {
     Loop shown;
@@ -324,6 +351,8 @@ void TimelinePanel::refresh()
     if (content.isDataflow && stop->frames.size() > 1)
         content.frameLabel = "frame " + QString::fromStdString(stop->frames[1].name).section('/', 0, 0);
     content.marks = m_hits;
+    content.jumps = m_jumps;
+    content.recorded = m_isRecorded ? std::pair<int64_t, int64_t>(0, m_course.knownStep()) : m_recorded;
     for (const Mark& mark : stop->marks)
         content.marks.push_back(
             {mark.step, TimelineContent::Mark::Kind::bookmark, QString::fromStdString(mark.name.empty() ? mark.text : mark.name)});
@@ -433,17 +462,50 @@ void TimelinePanel::goBy(int by)
     else if (now >= 0) goIteration(std::max<int64_t>(0, now + by));
 }
 
-void TimelinePanel::preview(int64_t iteration, int slowness)
+/// Of the loop that is shown; empty: that is not known. Of the root's loops it is known on no frame, too.
+std::string TimelinePanel::shownBody() const
 {
     const Loop loop = shownLoop();
-    std::string body = loop.address;
-    if (body.empty() && loop.index >= 0) { // on no frame: of the root's loops the place is known all the same
-        const CourseLoop& course = m_course.loops()[static_cast<size_t>(loop.index)];
-        const Model& model = document().model();
-        if (course.callerGraph == GraphId(0))
-            body = model.graphs.front().id + "/" + siteName(model, course.callerGraph, course.site).toStdString() + ":body";
+    if (!loop.address.empty() || loop.index < 0) return loop.address;
+    const CourseLoop& course = m_course.loops()[static_cast<size_t>(loop.index)];
+    auto& document = const_cast<TimelinePanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    const Model& model = document.model();
+    if (course.callerGraph != GraphId(0)) return {};
+    return model.graphs.front().id + "/" + siteName(model, course.callerGraph, course.site).toStdString() + ":body";
+}
+
+/// What can be done at a place in time, and asked of the value whose writes are drawn.
+void TimelinePanel::showMenu(const QPoint& at)
+{
+    const TimelineBar::Place place = m_bar->placeAt(at);
+    if (place.step < 0) return;
+    auto* const menu = new QMenu(this);
+    menu->setObjectName("timelineMenu");
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    const auto add = [&](const QString& text, const char* name, std::function<void()> work) {
+        menu->addAction(text, this, std::move(work))->setObjectName(QLatin1String("timeline.") + QLatin1String(name));
+    };
+    if (place.iteration >= 0)
+        add("Go to iteration " + grouped(place.iteration), "iteration", [this, n = place.iteration] { goIteration(n); });
+    add("Go to step " + grouped(place.step), "step", [this, step = place.step] { go(request::GoToStep{step}); });
+    const QString site = QString::fromStdString(callSiteOf(staticAddress(shownBody())));
+    if (place.iteration >= 0 && !site.isEmpty()) {
+        add("Break at iteration " + grouped(place.iteration), "break",
+            [this, site, n = place.iteration] { document().execute(QStringLiteral("break iter %1 %2").arg(site).arg(n)); });
+        add("Why the loop goes on", "whyLoop", [this, site] { askDebugger(document(), *this, "why loop " + site); });
     }
-    document().setPreview(iteration, body);
+    if (document().selection().value.valid()) {
+        menu->addSection(m_bar->content().valueLabel);
+        fillPlaceMenu(*menu, document(), *this, document().selection(), place.isAbnormal);
+    }
+    menu->addSeparator();
+    add("Show the whole run", "fit", [this] { m_bar->fit(); });
+    menu->popup(m_bar->mapToGlobal(at));
+}
+
+void TimelinePanel::preview(int64_t iteration, int slowness)
+{
+    document().setPreview(iteration, shownBody());
     m_bar->setPreview(iteration);
     refreshHead();
     if (slowness > 1) m_stepLabel->setText("1/" + grouped(slowness));

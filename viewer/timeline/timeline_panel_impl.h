@@ -10,6 +10,7 @@
 #include <QLineEdit>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope::viewer {
@@ -45,12 +46,15 @@ private:
     void refresh();
     void refreshHead();
     Loop shownLoop() const;
+    std::string shownBody() const;
+    void showMenu(const QPoint& at);
     void runOn();
     void endPreview();
     void goIteration(int64_t iteration);
     void goBy(int by);
     void preview(int64_t iteration, int slowness);
     void noteHits();
+    void noteJump();
     QString rangeText() const;
 
     RunCourse m_course, m_lastRun;
@@ -62,6 +66,11 @@ private:
     int64_t m_run = -1;        ///< Timeline::runs() that the course is of
     TimelineId m_line;
     std::vector<TimelineContent::Mark> m_hits;
+    std::vector<TimelineContent::Jump> m_jumps;
+    int64_t m_jumpRun = -1;  ///< run that they are of
+    int64_t m_lastStep = -1; ///< of the stop before
+    int64_t m_lastKnown = 0; ///< steps that had run then
+    std::pair<int64_t, int64_t> m_recorded = {-1, 0};
     TimelineBar* m_bar = nullptr;
     LoopSlider* m_slider = nullptr;
     QWidget* m_head = nullptr;

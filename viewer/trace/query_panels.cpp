@@ -328,6 +328,8 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
+    makeTabs();
+    layout->addWidget(m_tabs);
     layout->addWidget(m_editor, 1);
     layout->addWidget(m_message);
     layout->addLayout(m_row);
@@ -348,7 +350,7 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     connect(m_editor, &QPlainTextEdit::textChanged, this, [this] {
         refreshParameters();
         refreshState();
-        if (!m_name.isEmpty()) setTitle(m_editor->toPlainText() == m_original ? m_name : m_name + ", edited");
+        if (!m_name.isEmpty()) name(m_editor->toPlainText() == m_original ? m_name : m_name + ", edited");
         touch();
     });
     refreshState();
@@ -390,12 +392,21 @@ void SqlPanel::touch()
 QJsonObject SqlPanel::state() const
 {
     if (!m_isChosen || m_editor->toPlainText().trimmed().isEmpty()) return {};
-    QJsonObject parameters;
-    for (const auto& [name, field] : m_fields) parameters[name] = field->text();
-    return {{"name", m_name}, {"sql", m_editor->toPlainText()}, {"parameters", parameters}};
+    QJsonObject state = query();
+    if (m_tabs->count() < 2) return state;
+    m_tabs->keep(state);
+    state["tabs"] = m_tabs->all();
+    state["tab"] = m_tabs->current();
+    return state;
 }
 
 void SqlPanel::setState(const QJsonObject& state)
+{
+    m_tabs->setAll(state["tabs"].toArray(), state["tab"].toInt());
+    setQuery(state);
+}
+
+void SqlPanel::setQuery(const QJsonObject& state)
 {
     const QString name = state["name"].toString(), sql = state["sql"].toString();
     if (sql.trimmed().isEmpty()) return;
@@ -449,7 +460,7 @@ void SqlPanel::set(const QString& name, const QString& original, const QString& 
     m_original = original;
     m_defaults = std::move(parameters);
     m_editor->setPlainText(sql);
-    setTitle(name.isEmpty() ? QString("SQL") : sql == original ? name : name + ", edited");
+    this->name(name.isEmpty() ? QString("SQL") : sql == original ? name : name + ", edited");
     for (const auto& [parameter, field] : m_fields) // those that the text before had, too
         if (const auto value = m_defaults.find(parameter); value != m_defaults.end()) setField(*field, value->second);
     m_isSetting = false;
@@ -534,7 +545,7 @@ void SqlPanel::keep()
     for (const auto& [parameter, field] : m_fields) parameters << parameter + "=" + field->text();
     m_name = name;
     m_original = m_editor->toPlainText();
-    setTitle(name);
+    this->name(name);
     TraceDesk::of(document()).keep({name, m_original, parameters.join(' ')});
     m_editor->setFocus();
     refreshState();

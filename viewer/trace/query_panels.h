@@ -1,10 +1,12 @@
 // The panels of recipes and SQL, private to this folder.
 #pragma once
 
+#include "viewer/trace/query_tabs.h"
 #include "viewer/trace/trace_desk.h"
 #include "viewer/trace/trace_panels.h"
 #include "viewer/widgets/flow_layout.h"
 
+#include <QAction>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -90,13 +92,18 @@ class SqlPanel final : public Panel {
 public:
     explicit SqlPanel(Document& document);
     QWidget* focusTarget() override { return m_editor; }
+    QList<QAction*> headActions() override { return {m_add}; }
     bool settled() const override;
     bool command(const QString& id) override;
-    QJsonObject state() const override; ///< the query, once somebody has chosen or changed one
+    QJsonObject state() const override; ///< the queries, once somebody has chosen or changed one
     void setState(const QJsonObject& state) override;
 
 private:
     void begin();
+    void makeTabs();
+    QJsonObject query() const; ///< as it stands in the editor
+    void setQuery(const QJsonObject& query);
+    void name(const QString& title);
     void show(const QString& name, const QString& sql, const QString& parameters);
     void set(const QString& name, const QString& original, const QString& sql, std::map<QString, QString> parameters);
     bool isReady() const; ///< every parameter has a value
@@ -106,6 +113,8 @@ private:
     void askName();
     void keep();
     void refreshState();
+    QueryTabs* m_tabs = nullptr;
+    QAction* m_add = nullptr; ///< another query in a tab of its own
     SqlEditor* m_editor = nullptr;
     QPushButton *m_run = nullptr, *m_cancel = nullptr, *m_longer = nullptr, *m_keep = nullptr;
     QLineEdit* m_keepName = nullptr; ///< asked for in its place

@@ -4,6 +4,7 @@
 #include "viewer/style/theme.h"
 
 #include <QAbstractItemView>
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
@@ -12,6 +13,7 @@
 #include <QProgressBar>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QStyle>
 #include <QToolButton>
 
 #include <algorithm>
@@ -90,6 +92,7 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     };
     restyle();
     connect(&Theme::instance(), &Theme::changed, head, restyle);
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, const QWidget* now) { markFocus(now); });
     connect(&Theme::instance(), &Theme::changed, this, &PanelStrip::showHead);
     connect(m_tabs, &QTabBar::currentChanged, this, [this](int index) {
         if (index >= 0) m_stack->setCurrentIndex(index);
@@ -108,6 +111,19 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
         if (index >= 0) emit menuRequested(panel(index), m_tabs->mapToGlobal(at));
     });
     tabs->closing = [this](int at) { emit closeRequested(panel(at)); };
+}
+
+// The focus moves on while what the strip holds is destroyed; a style that knows the strip anew then would know it for ever.
+PanelStrip::~PanelStrip() { disconnect(qApp, nullptr, this, nullptr); }
+
+/// Whatever of a panel has the keyboard, one sees which panel that is.
+void PanelStrip::markFocus(const QWidget* now)
+{
+    const bool has = now != nullptr && isAncestorOf(now);
+    if (has == property("focused").toBool()) return;
+    setProperty("focused", has);
+    style()->unpolish(this);
+    style()->polish(this);
 }
 
 void PanelStrip::add(Panel* panel, int at)

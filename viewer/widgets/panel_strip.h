@@ -17,6 +17,7 @@ class PanelStrip : public QFrame {
 public:
     using Panel = viewer::Panel; ///< not QFrame's
     explicit PanelStrip(QWidget* parent = nullptr);
+    ~PanelStrip() override;
 
     void add(Panel* panel, int at = -1);
     /// Takes the panel out; its parent is null then.
@@ -37,6 +38,7 @@ signals:
 
 private:
     void showHead();
+    void markFocus(const QWidget* now);
 
     QTabBar* m_tabs;
     QHBoxLayout* m_head;

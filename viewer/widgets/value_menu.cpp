@@ -1,5 +1,7 @@
 #include "viewer/widgets/value_menu.h"
 
+#include "viewer/bridge/text.h"
+
 #include <QAction>
 #include <QClipboard>
 #include <QGuiApplication>
@@ -51,6 +53,22 @@ void fillValueMenu(QMenu& menu, Document& document, QWidget& asking, const Asked
     add(QObject::tr("Copy name"), "copyName", [expression] { QGuiApplication::clipboard()->setText(expression); });
     if (!value.text.isEmpty())
         add(QObject::tr("Copy value"), "copyValue", [text = value.text] { QGuiApplication::clipboard()->setText(text); });
+}
+
+void fillPlaceMenu(QMenu& menu, Document& document, QWidget& asking, const Selection& place, bool isAbnormal)
+{
+    if (!place.value.valid() || !place.graph.valid()) return;
+    AskedValue value;
+    value.expression = toText(document.expressionOf(place));
+    value.isAbnormal = isAbnormal;
+    if (document.canSetValues())
+        value.set = [&document, &asking, place, name = value.expression] {
+            bool ok = false;
+            const QString to = QInputDialog::getText(&asking, QObject::tr("Set %1").arg(name), QObject::tr("An expression, or [1, 2, 3]"),
+                                                     QLineEdit::Normal, QString(), &ok);
+            if (ok) document.setValue(place, {}, to);
+        };
+    fillValueMenu(menu, document, asking, value);
 }
 
 } // namespace loopscope::viewer

@@ -23,6 +23,8 @@ struct AskedValue {
 
 /// Set, Watch, Break when…, Who wrote, Why, Copy. `asking`: in whose window the answers of the debugger come to the front.
 void fillValueMenu(QMenu& menu, Document& document, QWidget& asking, const AskedValue& value);
+/// The same of a value wherever it stands; what it is set to is asked for. Nothing is added where the selection has no value.
+void fillPlaceMenu(QMenu& menu, Document& document, QWidget& asking, const Selection& place, bool isAbnormal = false);
 /// Performs a question of the debugger and brings the console to the front, where its answer stands.
 void askDebugger(Document& document, QWidget& asking, const QString& line);
 

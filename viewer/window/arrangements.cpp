@@ -84,9 +84,13 @@ QJsonObject debug(int width)
 
 QJsonObject debugDataflow(int width)
 {
+    // Both graphs side by side where there is room.
+    const bool isWide = width >= 1600;
+    const QJsonObject graphs =
+        isWide ? row({560, 440}, 0, {strip({"Graph", "Listing"}), strip({"Raised"})}) : strip({"Graph", "Raised", "Listing"});
     return column({572, 134}, 0,
                   {row({228, 700, rightColumn(width, 228, 336)}, 1,
-                       {strip({"Frames", "CallStack"}), strip({"Dataflow", "Graph", "Listing"}),
+                       {strip({"Frames", "CallStack"}), graphs,
                         column({376, 192}, 1, {strip({"Tokens", "Breakpoints", "Console"}), strip({"Operator", "Properties", "Tensor"})})}),
                    strip({"Timeline"})});
 }
@@ -98,7 +102,7 @@ QJsonObject compare(int width)
     return column({498, 208}, 0,
                   {row({pane, bars, pane, 500}, 3,
                        {strip({"CompareA", "Graph"}), strip({"CompareStrip"}), strip({"CompareB"}),
-                        strip({"Differences", "Unmatched", "CompareSettings", "Console"})}),
+                        strip({"Differences", "Rewrites", "Unmatched", "CompareSettings", "Console"})}),
                    strip({"TensorDifference", "TensorA", "TensorB"})});
 }
 

@@ -5,6 +5,7 @@
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 #include "viewer/tensor/tensor_panel.h"
+#include "viewer/widgets/given_output.h"
 #include "viewer/window/accessibility.h"
 #include "viewer/window/address_bar.h"
 #include "viewer/window/banner.h"
@@ -264,6 +265,9 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     desk.judgement().restoreChoice(m_settings.value("compare").toObject());
     connect(&desk.judgement(), &Judgement::chosen, this, [this, &desk] { m_settings.set("compare", desk.judgement().choice()); });
     connect(&desk, &CompareDesk::swapRequested, this, [this] { m_comparison->swapSides(); });
+    connect(
+        &desk, &CompareDesk::fusedSideWanted, this, [this](const QString& side, int row) { m_comparison->with(side, row); },
+        Qt::QueuedConnection);
     m_task = Task::browse;
     const bool replay = m_document->backend().isReplay();
     setTask(replay ? Task::trace : Task::browse);
@@ -305,8 +309,12 @@ void MainWindow::followBridge()
     });
     connect(&bridge, &DebugBridge::failed, this, [this](const QString& text) {
         const StopSnapshot& stop = *m_document->stop();
+        std::vector<Banner::Choice> choices = {{tr("Step back"), [this] { run("backInto"); }},
+                                               {tr("Problems"), [this] { m_area->show("panelProblems", true); }}};
+        if (const std::optional<Selection> failed = m_document->find(stop.address); failed && canGiveOutput(*m_document, *failed))
+            choices.insert(choices.begin(), {tr("Give its output…"), [this, failed] { giveOutput(*m_document, *this, *failed); }});
         m_banner->show(Banner::Kind::error, failureText(text), tr("step %1. The state before the step is shown.").arg(stop.position.step),
-                       {{tr("Step back"), [this] { run("backInto"); }}, {tr("Problems"), [this] { m_area->show("panelProblems", true); }}});
+                       choices);
     });
     connect(&bridge, &DebugBridge::refused, this, [this](const QString& line, const QString& text) {
         say(text);
@@ -455,8 +463,11 @@ void MainWindow::updateTitle()
 {
     QString name = m_document ? toText(m_document->backend().name()) : QString();
     const std::string other = m_document ? m_document->stop()->compared.path : std::string();
-    m_file->setText(other.empty() ? name : tr("compare 2 %1").arg(m_document->backend().isReplay() ? tr("runs") : tr("models")));
-    if (!other.empty()) name = tr("%1 against %2").arg(name, QFileInfo(toText(other)).fileName());
+    m_file->setText(other.empty() || other.starts_with(kFusedSide)
+                        ? name
+                        : tr("compare 2 %1").arg(m_document->backend().isReplay() ? tr("runs") : tr("models")));
+    if (other.starts_with(kFusedSide)) name = tr("%1, before and after fusing").arg(name);
+    else if (!other.empty()) name = tr("%1 against %2").arg(name, QFileInfo(toText(other)).fileName());
     menuBar()->setCornerWidget(m_file, Qt::TopRightCorner); // gives it the room that it needs now
     m_file->show();
     setWindowTitle(name.isEmpty() ? tr("Loopscope") : name + tr(" · Loopscope"));

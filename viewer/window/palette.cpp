@@ -1,5 +1,6 @@
 #include "viewer/window/palette.h"
 
+#include "engine/base/text.h"
 #include "engine/ir/model.h"
 #include "engine/observe/address.h"
 #include "engine/observe/address_names.h"
@@ -12,7 +13,11 @@
 #include <QDialog>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QSet>
 #include <QSortFilterProxyModel>
 #include <QStandardItemModel>
 #include <QTreeView>
@@ -80,9 +85,17 @@ public:
         m_list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
         for (int i = 1; i < rows->columnCount(); ++i) m_list->header()->setSectionResizeMode(i, QHeaderView::ResizeToContents);
         column->addWidget(m_list, 1);
+        m_empty = new QLabel(this);
+        m_empty->setObjectName("paletteEmpty");
+        m_empty->setWordWrap(true);
+        m_empty->setProperty("tone", "dim");
+        m_empty->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+        m_empty->hide();
+        column->addWidget(m_empty, 1);
         connect(m_field, &QLineEdit::textChanged, this, [this](const QString& text) {
             m_filter->setWords(text);
             m_list->setCurrentIndex(m_filter->index(0, 0));
+            sayWhetherEmpty(text);
         });
         connect(m_list, &QTreeView::clicked, this, [this] { choose(); });
         resize(600, 420);
@@ -115,6 +128,22 @@ protected:
     }
 
 private:
+    /// Nothing fits: what is near is named, as everywhere else.
+    void sayWhetherEmpty(const QString& text)
+    {
+        const bool isEmpty = m_filter->rowCount() == 0;
+        m_list->setVisible(!isEmpty);
+        m_empty->setVisible(isEmpty);
+        if (!isEmpty) return;
+        std::vector<std::string> names;
+        for (int row = 0; row < m_filter->sourceModel()->rowCount(); ++row)
+            names.push_back(m_filter->sourceModel()->index(row, 0).data().toString().toStdString());
+        QStringList near;
+        for (const std::string& name : nearestNames(text.toStdString(), names)) near.append(QString::fromStdString(name));
+        m_empty->setText(QObject::tr("Nothing matches \"%1\".").arg(text) +
+                         (near.isEmpty() ? QString() : ' ' + QObject::tr("Nearest: %1.").arg(near.join(", "))));
+    }
+
     void choose()
     {
         const QString key = m_list->currentIndex().siblingAtColumn(0).data(Qt::UserRole).toString();
@@ -127,6 +156,7 @@ private:
     QLineEdit* m_field;
     WordFilter* m_filter;
     QTreeView* m_list;
+    QLabel* m_empty;
 };
 
 QList<QStandardItem*> rowOf(const QString& key, const QStringList& texts)
@@ -143,11 +173,45 @@ QList<QStandardItem*> rowOf(const QString& key, const QStringList& texts)
     return row;
 }
 
+/// What only menus offer: "Text size: 125 %". Found again by its way through them.
+void addMenuRows(const QMenu& menu, const QString& way, const QSet<const QAction*>& known, QStandardItemModel& rows)
+{
+    for (QAction* const action : menu.actions()) {
+        QString label = action->text().section('\t', 0, 0);
+        label.remove('&');
+        if (action->menu() != nullptr) {
+            emit action->menu()->aboutToShow(); // lists of files and the like are filled then
+            addMenuRows(*action->menu(), way + '/' + label, known, rows);
+            continue;
+        }
+        if (action->isSeparator() || label.isEmpty() || known.contains(action)) continue;
+        const QString group = way.section('/', -1);
+        rows.appendRow(rowOf(QStringLiteral("menu:") + way + '/' + label,
+                             {way.count('/') > 0 ? group + QStringLiteral(": ") + label : label, action->text().section('\t', 1), group}));
+        if (!action->isEnabled()) rows.item(rows.rowCount() - 1)->setForeground(themed(Token::text3));
+    }
+}
+
+void triggerMenu(const QMenu& menu, const QString& way, const QString& wanted)
+{
+    for (QAction* const action : menu.actions()) {
+        QString label = action->text().section('\t', 0, 0);
+        label.remove('&');
+        if (action->menu() != nullptr) triggerMenu(*action->menu(), way + '/' + label, wanted);
+        else if (way + '/' + label == wanted && action->isEnabled()) return action->trigger();
+    }
+}
+
+QMenu* menuOf(const QAction& top) { return top.menu(); }
+
+QString nameOf(const QAction& top) { return QString(top.text()).remove('&'); }
+
 } // namespace
 
 void showCommandPalette(MainWindow& window)
 {
     auto* const rows = new QStandardItemModel;
+    QSet<const QAction*> known;
     for (const KeyRow& row : keyTable()) {
         if (QLatin1String(row.context) != QLatin1String("global") || QLatin1String(row.command) == QLatin1String("palette")) continue;
         const QAction* const action = window.action(row.command);
@@ -155,8 +219,20 @@ void showCommandPalette(MainWindow& window)
         rows->appendRow(rowOf(row.command, {action->text(), window.keyOf(row.command), QString::fromUtf8(row.console)}));
         if (!action->isEnabled()) rows->item(rows->rowCount() - 1)->setForeground(themed(Token::text3));
     }
-    auto* const palette = new PalettePopup(&window, QObject::tr("A command, or part of its name"), rows,
-                                           [&window](const QString& command) { window.runIfEnabled(command); });
+    for (const QString& name : window.commands())
+        if (const QAction* const action = window.action(name)) known.insert(action);
+    for (const KeyPlace& place : KeyBindings::places())
+        if (const QAction* const action = window.action(place.command)) known.insert(action);
+    for (const QAction* const top : window.menuBar()->actions())
+        if (menuOf(*top) != nullptr) addMenuRows(*menuOf(*top), nameOf(*top), known, *rows);
+    auto* const palette = new PalettePopup(&window, QObject::tr("A command, or part of its name"), rows, [&window](const QString& command) {
+        if (!command.startsWith(QLatin1String("menu:"))) {
+            window.runIfEnabled(command);
+            return;
+        }
+        for (const QAction* const top : window.menuBar()->actions())
+            if (menuOf(*top) != nullptr) triggerMenu(*menuOf(*top), nameOf(*top), command.mid(5));
+    });
     palette->show();
 }
 

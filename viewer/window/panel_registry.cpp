@@ -1,6 +1,7 @@
 #include "viewer/window/panel_registry.h"
 
 #include "viewer/canvas/graph_panel.h"
+#include "viewer/canvas/raised_panel.h"
 #include "viewer/compare/compare_panels.h"
 #include "viewer/dataflow/dataflow_panels.h"
 #include "viewer/panels/panels.h"
@@ -54,12 +55,14 @@ const std::map<QString, Maker>& makers()
         {"panelOperator", makeOperatorPanel},
         {"panelTensor", makeTensorPanel},
         {"panelGraph", makeGraphPanel},
+        {"panelRaised", makeRaisedPanel},
         {"panelTimeline", makeTimelinePanel},
         {"panelCompareA", makeCompareAPanel},
         {"panelCompareB", makeCompareBPanel},
         {"panelCompareStrip", makeErrorStripPanel},
         {"panelDifferences", makeDifferencesPanel},
         {"panelUnmatched", makeUnmatchedPanel},
+        {"panelRewrites", makeRewritesPanel},
         {"panelCompareSettings", makeCompareSettingsPanel},
         {"panelTensorDifference", makeTensorDifferencePanel},
         {"panelTensorA", makeTensorAPanel},
@@ -88,6 +91,7 @@ QStringList panelNames()
 
 void setWheelHabit(Panel* panel, bool zooms)
 {
+    if (auto* const raised = qobject_cast<RaisedPanel*>(panel)) return raised->canvas().input().setWheelZooms(zooms);
     auto* const graph = qobject_cast<GraphPanel*>(panel);
     if (!graph) return;
     graph->canvas().input().setWheelZooms(zooms);

@@ -204,8 +204,8 @@ void StatusLine::show(Document* document)
         set(m_seed, replay ? QString() : tr("seed %1").arg(document->backend().seed()));
         set(m_recording, replay ? QString() : document->backend().isRecording() ? tr("recording") : tr("not recording"));
     }
-    set(m_memory, stop.started ? tr("undo %1 steps, %2, %3")
-                                     .arg(grouped(stop.position.step))
+    set(m_memory, stop.started ? tr("undo %1, %2, %3")
+                                     .arg(stop.position.step == 1 ? tr("1 step") : tr("%1 steps").arg(grouped(stop.position.step)))
                                      .arg(stop.checkpoints == 1 ? tr("1 checkpoint") : tr("%1 checkpoints").arg(stop.checkpoints))
                                      .arg(megabytes(stop.savedBytes))
                                : QString());

@@ -327,6 +327,8 @@ void WindowCommands::addPlaces()
     to["findPrevious"] = with([this] { m_window.panelCommand("panelSearch", "findPrevious"); });
     const auto finding = [this](const QString& which) {
         return with([this, which] {
+            Panel* const focus = area().focusPanel();
+            if (focus && focus->objectName() == "panelRewrites" && focus->command(which)) return;
             if (m_window.task() == Task::compare && m_window.panelCommand("panelDifferences", which)) return;
             area().show("panelProblems", false);
             m_window.panelCommand("panelProblems", which);
@@ -359,6 +361,7 @@ void WindowCommands::addFiles()
         chooseFile(tr("Compare with"), tr("Models and recordings (*.tflite *.circle *.pb *.pbtxt *.lsir *.lstrace *.npz);;All files (*)"),
                    [this](const QString& path) { m_window.compareWith(path); });
     });
+    to["compareFused"] = with([this] { m_window.compareWith(toText(fusedSideText({}))); });
     to["saveSession"] = with([this] {
         const QString path = QFileInfo(toText(document().backend().path())).completeBaseName() + ".lssession";
         chooseTarget(tr("Save the session"), path, tr("Sessions (*.lssession)"), [this](const QString& file) {

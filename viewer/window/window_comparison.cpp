@@ -27,18 +27,20 @@ bool WindowComparison::isRunning()
     return runs;
 }
 
-void WindowComparison::with(const QString& other)
+void WindowComparison::with(const QString& other, int rewrite)
 {
     if (!m_window.document()) return m_window.open(other);
     if (isRunning()) return;
     const std::vector<InputPort> inputs = document().backend().inputs();
     m_window.open(
         toText(document().backend().path()),
-        [this, inputs] {
+        [this, inputs, rewrite] {
             for (const InputPort& port : inputs)
                 if (!port.source.empty() && !port.source.starts_with("@last")) // there has been no run of the document that is opened now
                     document().backend().setInput(port.name, port.source);
             run();
+            if (m_window.area()->show("panelRewrites", true) && rewrite >= 0)
+                m_window.panelCommand("panelRewrites", QStringLiteral("row %1").arg(rewrite));
         },
         other);
 }

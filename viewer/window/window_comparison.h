@@ -14,7 +14,8 @@ public:
     explicit WindowComparison(MainWindow& window) : m_window(window) {}
 
     /// Opens the present file again, held against another one, and compares both with the inputs that it has.
-    void with(const QString& other);
+    /// Of a side that is this model, fused, its rewrites are in front, with `rewrite` selected if ≥ 0.
+    void with(const QString& other, int rewrite = 0);
     /// Of a document that is held against another: runs both. Inputs without a value are filled.
     void run();
     /// The other side becomes the file that is open, held against this one.

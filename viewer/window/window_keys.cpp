@@ -14,7 +14,7 @@ QString contextOf(const Panel* panel)
 {
     if (!panel) return {};
     const QString name = panel->objectName();
-    if (name == "panelGraph" || name == "panelDataflow" || name.startsWith("panelCompare")) return "graph";
+    if (name == "panelGraph" || name == "panelRaised" || name.startsWith("panelCompare")) return "graph";
     if (name == "panelListing" || name == "panelStructured") return "listing";
     if (name == "panelTensor") return "tensor";
     if (name == "panelTimeline") return "timeline";

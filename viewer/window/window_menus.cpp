@@ -6,6 +6,7 @@
 #include "viewer/window/window_actions.h"
 
 #include <QAction>
+#include <QJsonArray>
 #include <QMenu>
 #include <QMenuBar>
 
@@ -38,10 +39,47 @@ void WindowMenus::fillFrom(QMenu* menu, const char* context, const char* panel)
 
 void WindowMenus::fillFile(QMenu* menu)
 {
-    fill(menu, {"open", "openRecording", "compare", "-", "saveSession", "reload", "exportGraph", "-", "closeTab"});
+    fill(menu, {"open", "openRecording"});
+    fillRecent(menu->addMenu(tr("Open &recent")));
+    fill(menu, {"compare"});
+    menu->addAction(tr("Compare &before and after fusing"), &m_window, [window = &m_window] { window->run("compareFused"); })
+        ->setObjectName("compareFused");
+    fill(menu, {"-", "saveSession", "reload", "exportGraph", "-", "closeTab"});
     menu->addAction(tr("Close the file"), &m_window, &MainWindow::showWelcome);
     menu->addAction(tr("Forget what is remembered of this model"), &m_window, &MainWindow::forgetSession)->setObjectName("forgetModel");
     fill(menu, {"-", "settings", "quit"});
+}
+
+/// Each shows the graph, which they are drawn over.
+void WindowMenus::fillOverlays(QMenu* menu)
+{
+    const std::pair<const char*, QString> kinds[] = {{"time", tr("&Time per operator")},
+                                                     {"health", tr("&Health of results")},
+                                                     {"data", tr("Node &data of a file…")},
+                                                     {"none", tr("&None")}};
+    for (const auto& [kind, label] : kinds)
+        menu->addAction(label, &m_window, [window = &m_window, kind = QString(kind)] {
+            if (window->area() && window->area()->show("panelGraph", false)) window->panelCommand("panelGraph", "overlay " + kind);
+        });
+}
+
+/// What was opened before, newest first; filled when it is shown.
+void WindowMenus::fillRecent(QMenu* menu)
+{
+    menu->setObjectName("recentFiles");
+    const auto fillNow = [window = &m_window, menu] {
+        menu->clear();
+        for (const QJsonValue& each : window->settings().value("recent").toArray()) {
+            const QString path = each.toObject()["path"].toString(), name = each.toObject()["name"].toString();
+            QAction* const one = menu->addAction(QString(name).replace('&', "&&"), window, [window, path] { window->open(path); });
+            one->setStatusTip(path);
+            one->setToolTip(path);
+        }
+        if (menu->isEmpty()) menu->addAction(tr("Nothing was opened yet"))->setEnabled(false);
+    };
+    menu->setToolTipsVisible(true);
+    QObject::connect(menu, &QMenu::aboutToShow, menu, fillNow);
+    fillNow();
 }
 
 void WindowMenus::fillPanels(QMenu* menu)
@@ -64,12 +102,12 @@ void WindowMenus::fillLooks(QMenu* menu)
     const std::pair<const char*, QString> choices[] = {
         {"light", tr("Light")}, {"dark", tr("Dark")}, {"contrast", tr("High contrast")}, {"system", tr("Follow the system")}};
     for (const auto& [name, label] : choices)
-        themes->addAction(label, &m_window, [this, name = QString(name)] { m_window.setTheme(name); });
+        themes->addAction(label, &m_window, [window = &m_window, name = QString(name)] { window->setTheme(name); });
     QMenu* const size = menu->addMenu(tr("Te&xt size"));
     for (const int percent : {80, 90, 100, 110, 125, 150, 175, 200})
-        size->addAction(QStringLiteral("%1 %").arg(percent), &m_window, [this, percent] {
+        size->addAction(QStringLiteral("%1 %").arg(percent), &m_window, [window = &m_window, percent] {
             Theme::instance().setTextPercent(percent);
-            m_window.settings().set("textPercent", percent);
+            window->settings().set("textPercent", percent);
         });
     menu->addAction(tr("&Dense rows"), &m_window, &MainWindow::toggleDensity);
 }
@@ -128,7 +166,10 @@ void WindowMenus::fillMenuBar()
                                       "editBreakpoint",
                                       "deleteBreakpoints",
                                       "watchExpression"});
-    fillFrom(bar->addMenu(tr("G&raph")), "graph", "panelGraph");
+    QMenu* const graph = bar->addMenu(tr("G&raph"));
+    fillFrom(graph, "graph", "panelGraph");
+    graph->addSeparator();
+    fillOverlays(graph->addMenu(tr("Fi&gures over operators")));
     fillFrom(bar->addMenu(tr("Te&nsor")), "tensor", "panelTensor");
     QMenu* const trace = bar->addMenu(tr("&Trace"));
     fill(trace, {"record"});

@@ -22,6 +22,8 @@ private:
     void fillFrom(QMenu* menu, const char* context, const char* panel);
     void fillFile(QMenu* menu);
     void fillView(QMenu* menu);
+    void fillRecent(QMenu* menu);
+    void fillOverlays(QMenu* menu);
     void fillPanels(QMenu* menu);
     void fillLooks(QMenu* menu);
     void fillGo(QMenu* menu);

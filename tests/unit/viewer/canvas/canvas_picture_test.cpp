@@ -100,7 +100,7 @@ void CanvasPictureTest::stopMarksNodes()
     QCOMPARE(region[QStringLiteral("iteration")].toInt(), 37);
     QCOMPARE(region[QStringLiteral("trips")].toInt(), 111);
     canvas.selection().select({"main/while#0:body/if#2"});
-    canvas.setValueCard({"main/while#0:body/if#2", QStringLiteral("next_n"), QStringLiteral("i32[]"), {QStringLiteral("593")}});
+    canvas.cards().setValueCard({"main/while#0:body/if#2", QStringLiteral("next_n"), QStringLiteral("i32[]"), {QStringLiteral("593")}});
     keep(canvas, QStringLiteral("loop-stopped"));
     Theme::instance().set(ThemeName::dark);
     keep(canvas, QStringLiteral("loop-stopped-dark"));

@@ -72,6 +72,21 @@ TEST(Layout, ChainIsOneStraightLine)
     EXPECT_EQ(layout->bounds.height, 5 * 20 + 4 * 10);
 }
 
+TEST(Layout, AChainStaysStraightBesideWhatSkipsIt)
+{
+    // As features of several scales go into one node: 0 → … → 12, and 3, 6 and 9 go to the last one, too.
+    Graph graph = chain(13);
+    for (Node& node : graph.nodes) {
+        node.width = 120;
+        node.height = 20;
+    }
+    for (const int from : {3, 6, 9}) graph.edges.push_back({.from = from, .to = 12});
+    const auto laid = layOut(graph, {});
+    ASSERT_TRUE(laid);
+    for (int node = 1; node < 12; ++node) EXPECT_EQ(laid->nodes[static_cast<size_t>(node)].center().x, laid->nodes[0].center().x) << node;
+    EXPECT_LE(laid->bounds.width, 120 * 2.0); // lanes, no second column
+}
+
 TEST(Layout, RandomGraphsKeepTheRules)
 {
     for (uint32_t seed = 1; seed <= 400; ++seed) {

@@ -354,6 +354,45 @@ private slots:
         const int wide = QFontMetrics(Theme::instance().font(FontUse::tiny)).horizontalAdvance("123456700");
         for (int i = 1; i < numbers.size(); ++i) QVERIFY((numbers[i].toDouble() - numbers[i - 1].toDouble()) * pitch > wide);
     }
+    void allIterationsStandBelowTheWindowOfAPlot()
+    {
+        ValueSeries series;
+        series.isScalar = true;
+        series.iterations = 4096;
+        for (int i = 0; i < 4096; ++i) {
+            series.numbers.push_back(i == 3000 ? 50 : 1); // one in thousands
+            series.written.push_back(i != 0);
+        }
+        const std::vector<CoursePart> parts = overviewOf(series, 4096);
+        QCOMPARE(parts.size(), size_t(1024));
+        QCOMPARE(parts[750].high, 50.0);
+        QCOMPARE(parts[750].low, 1.0);
+        QCOMPARE(parts[0].low, 1.0); // the part has written ones, too
+        GridContent content;
+        content.grid.rows = content.grid.allRows = 1;
+        content.grid.cols = 64;
+        content.grid.colBegin = 1000;
+        content.grid.allCols = 4096;
+        content.grid.overIterations = true;
+        content.grid.current = 1010;
+        content.grid.cells.resize(64);
+        content.overview = parts;
+        GridPlot plot;
+        plot.resize(500, 200);
+        plot.setContent(&content, {}, nullptr);
+        const QJsonArray all = plot.describe()["overviewRect"].toArray(), drawn = plot.describe()["rect"].toArray();
+        QCOMPARE(plot.describe()["overview"].toInt(), 1024);
+        QVERIFY(drawn[1].toInt() + drawn[3].toInt() < all[1].toInt());
+        QVERIFY(!plot.grab().isNull());
+        // A press there goes to that iteration, outside of the window, too.
+        qint64 column = -1;
+        QObject::connect(&plot, &GridPlot::columnChosen, &plot, [&](qint64 chosen) { column = chosen; });
+        QTest::mouseClick(&plot, Qt::LeftButton, {}, QPoint(all[0].toInt() + all[2].toInt() * 3000 / 4096, all[1].toInt() + 4));
+        QVERIFY2(std::abs(column + 1000 - 3000) <= 4096 / all[2].toInt() + 1, qPrintable(QString::number(column)));
+        content.overview.clear(); // all of it is drawn above
+        plot.setContent(&content, {}, nullptr);
+        QVERIFY(!plot.describe().contains("overview"));
+    }
     void channelsOfAPictureAreStepped()
     {
         Shown f(R"(

@@ -16,6 +16,7 @@
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QTabBar>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
@@ -324,6 +325,39 @@ private slots:
         later.run("SELECT iteration, mean FROM writes"); // other columns
         QCOMPARE(later.find<ResultPlot>("resultPlot")->describe()["x"].toString(), QString("iteration"));
         QCOMPARE(later.panels[3]->state(), plot);
+    }
+    void severalQueriesStandInTabs()
+    {
+        Fixture f;
+        auto* const editor = f.find<QPlainTextEdit>("sqlEditor");
+        auto* const tabs = f.find<QTabBar>("queryTabs");
+        QTRY_VERIFY(f.panels[1]->settled());
+        QCOMPARE(tabs->count(), 1);
+        const QString first = editor->toPlainText();
+        QVERIFY(tabs->parentWidget()->isHidden()); // one query needs no tabs
+        f.find<QAction>("queryTabAdd")->trigger();
+        QCOMPARE(tabs->count(), 2);
+        QCOMPARE(tabs->currentIndex(), 1);
+        editor->setPlainText("SELECT 7 AS seven");
+        f.panels[1]->command("runQuery");
+        QTRY_VERIFY(f.panels[1]->settled());
+        QCOMPARE(f.find<QTableView>("resultTable")->model()->rowCount(), 1);
+        tabs->setCurrentIndex(0);
+        QTRY_VERIFY(f.panels[1]->settled());
+        QCOMPARE(editor->toPlainText(), first);
+        tabs->setCurrentIndex(1);
+        QCOMPARE(editor->toPlainText(), QString("SELECT 7 AS seven"));
+        // They are remembered, and one can be closed.
+        const QJsonObject kept = f.panels[1]->state();
+        Fixture later;
+        later.panels[1]->setState(kept);
+        QTRY_VERIFY(later.panels[1]->settled());
+        auto* const restored = later.find<QTabBar>("queryTabs");
+        QCOMPARE(restored->count(), 2);
+        QCOMPARE(later.find<QPlainTextEdit>("sqlEditor")->toPlainText(), QString("SELECT 7 AS seven"));
+        emit restored->tabCloseRequested(1);
+        QCOMPARE(restored->count(), 1);
+        QCOMPARE(later.find<QPlainTextEdit>("sqlEditor")->toPlainText(), first);
     }
     void theCourseOfARecordingNeedsNoReplay()
     {

@@ -1,0 +1,44 @@
+#include "viewer/bridge/fused_side.h"
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+namespace {
+
+/// The text up to a mark, which goes with it.
+std::string takeUntil(std::string_view& text, char mark)
+{
+    const size_t end = std::min(text.find(mark), text.size());
+    std::string part(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return part;
+}
+
+} // namespace
+
+std::string fusedSideText(const std::vector<FusionSwitch>& off)
+{
+    std::string text(kFusedSide);
+    for (const FusionSwitch& each : off) text += each.rule + "\t" + each.graph + "\t" + each.where + "\n";
+    return text;
+}
+
+std::vector<FusionSwitch> switchedOff(std::string_view text)
+{
+    std::vector<FusionSwitch> off;
+    if (!text.starts_with(kFusedSide)) return off;
+    text.remove_prefix(kFusedSide.size());
+    while (!text.empty()) {
+        const std::string line = takeUntil(text, '\n');
+        std::string_view rest = line;
+        FusionSwitch each;
+        each.rule = takeUntil(rest, '\t');
+        each.graph = takeUntil(rest, '\t');
+        each.where = rest;
+        off.push_back(std::move(each));
+    }
+    return off;
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,85 @@
+#include "viewer/compare/fused_rows.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace loopscope::viewer {
+
+namespace {
+
+/// Operators that are drawn, by graph and name; a rewrite calls an operator by its own name, else by its first result.
+class DrawnOperators {
+public:
+    DrawnOperators(const Model& model, const Scene& scene)
+    {
+        const auto add = [&](GraphId graph, OperatorId op, const std::string& address) {
+            if (!op.valid()) return;
+            const Graph& around = model.graph(graph);
+            const Operator& one = around.op(op);
+            const std::string& name = one.results.empty() || !one.name.empty() ? one.name : around.value(one.results.front()).id;
+            m_addresses.try_emplace({around.id, name}, address);
+        };
+        for (const SceneNode& node : scene.nodes)
+            if (node.kind == NodeKind::op) add(node.graph, node.op, node.id);
+        for (const SceneRegion& region : scene.regions)
+            if (!region.site.empty()) add(region.caller, region.op, region.site);
+    }
+    std::string find(const std::string& graph, const std::string& name) const
+    {
+        const auto found = m_addresses.find({graph, name});
+        return found == m_addresses.end() ? std::string() : found->second;
+    }
+
+private:
+    std::map<std::pair<std::string_view, std::string_view>, std::string> m_addresses; ///< names belong to the model
+};
+
+} // namespace
+
+std::vector<RewritePlaces> placesOfRewrites(const FusedSide& fused, const Model& here, const Scene& a, const Model& there, const Scene& b)
+{
+    const DrawnOperators before(here, a), after(there, b);
+    std::vector<RewritePlaces> all;
+    for (const FusedSide::Rewrite& rewrite : fused.rewrites) {
+        RewritePlaces places;
+        for (const std::string& name : rewrite.from)
+            if (std::string address = before.find(rewrite.place.graph, name); !address.empty()) places.here.push_back(std::move(address));
+        if (rewrite.isOn)
+            if (std::string address = after.find(rewrite.place.graph, rewrite.name); !address.empty())
+                places.there.push_back(std::move(address));
+        all.push_back(std::move(places));
+    }
+    // What went into a rewrite may itself have been made by one.
+    for (size_t k = 0; k < all.size(); ++k)
+        for (size_t m = 0; m < all.size() && fused.rewrites[k].isOn; ++m) {
+            const FusedSide::Rewrite &inner = fused.rewrites[m], &outer = fused.rewrites[k];
+            const bool isInside = m != k && inner.isOn && inner.place.graph == outer.place.graph &&
+                                  std::ranges::find(outer.from, inner.name) != outer.from.end();
+            if (!isInside) continue;
+            if (all[m].there.empty()) all[m].there = all[k].there;
+            for (const std::string& address : all[m].here)
+                if (std::ranges::find(all[k].here, address) == all[k].here.end()) all[k].here.push_back(address);
+        }
+    return all;
+}
+
+std::string placeOfOperator(const Model& model, const Scene& scene, const std::string& graph, const std::string& name)
+{
+    return DrawnOperators(model, scene).find(graph, name);
+}
+
+void takeFused(PairedScenes& scenes, const std::vector<RewritePlaces>& places)
+{
+    std::set<std::string> here, there;
+    for (const RewritePlaces& each : places) {
+        if (each.there.empty()) continue;
+        here.insert(each.here.begin(), each.here.end());
+        there.insert(each.there.begin(), each.there.end());
+    }
+    std::erase_if(scenes.onlyHere, [&](const std::string& address) { return here.contains(address); });
+    std::erase_if(scenes.onlyThere, [&](const std::string& address) { return there.contains(address); });
+}
+
+} // namespace loopscope::viewer
