@@ -5,6 +5,7 @@
 #include "engine/ir/verifier.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 namespace loopscope::app {
@@ -25,20 +26,35 @@ std::set<std::string> partsOf(std::string_view name)
     return parts;
 }
 
-/// "SWISH (label only)" → "SWISH"; "MUL (x*x)" → "MUL"
+/// "SWISH (label only)" → "SWISH"; "MUL (x*x)" → "MUL"; "QUANTIZE+DEQUANTIZE pair" → both
 std::string withoutRemark(std::string_view name)
 {
-    const size_t remark = name.find(" (");
-    return std::string(name.substr(0, remark));
+    if (name.ends_with(" pair")) name.remove_suffix(5);
+    return std::string(name.substr(0, name.find(" (")));
+}
+
+/// "AVERAGE_POOL_2D+RESHAPE" may also mean one operator behind the other: as often as the rarest comes out.
+int64_t countOfRow(const FusionReport& report, const std::set<std::string>& wanted)
+{
+    const bool isActivated = std::ranges::any_of(wanted, [](const std::string& name) { return name.starts_with("RELU"); });
+    int64_t least = wanted.size() < 2 || isActivated ? 0 : INT64_MAX;
+    for (const std::string& name : wanted)
+        least =
+            std::min<int64_t>(least, std::ranges::count_if(report.operators, [&](const FusedOperator& op) { return op.label == name; }));
+    return least;
 }
 
 int64_t countOf(const FusionReport& report, const std::string& name)
 {
     const std::set<std::string> wanted = partsOf(name);
-    int64_t count = std::ranges::count_if(report.operators, [&](const FusedOperator& op) { return partsOf(op.label) == wanted; });
+    int64_t count = std::ranges::count_if(report.operators, [&](const FusedOperator& op) {
+        std::set<std::string> parts = partsOf(op.label);
+        if (!wanted.contains("dilation")) parts.erase("dilation"); // the graph may have said so itself
+        return parts == wanted;
+    });
     if (count == 0) count = std::ranges::count_if(report.rewrites, [&](const Fusion& fusion) { return fusion.to == name; });
     if (count == 0) count = std::ranges::count_if(report.labels, [&](const FusionLabel& label) { return label.name == name; });
-    return count;
+    return count > 0 ? count : countOfRow(report, wanted);
 }
 
 /// Alternatives are joined by "or".

@@ -1,10 +1,13 @@
 #include "app/check/ltest_pass.h"
 
 #include "app/output/listing.h"
+#include "app/wiring/fusion_proof.h"
 #include "app/wiring/pass_context.h"
+#include "app/wiring/tf_target.h"
 #include "converters/passes/pass_manager.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace loopscope::app {
 
@@ -16,7 +19,9 @@ Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section)
     const PassContext context{
         visibleNames({section.value("fetch")}, {section.value("target")}, {section.value("feed")}),
         constantEvaluator(),
-        {GraphId(0), namesIn({section.value("of")}), namesIn({section.value("wrt")}), namesIn({section.value("recompute")})}};
+        {GraphId(0), namesIn({section.value("of")}), namesIn({section.value("wrt")}), namesIn({section.value("recompute")})},
+        {namesIn({section.value("only")}), namesIn({section.value("skip")}), section.value("composites"),
+         std::strtoll(section.value("weights", "0").c_str(), nullptr, 10)}};
     LS_TRY(std::vector<PassRun> runs, runPasses(model, plan, context));
     RewriteReport all;
     for (PassRun& run : runs) {
@@ -24,6 +29,42 @@ Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section)
         std::ranges::move(run.report.declined, std::back_inserter(all.declined));
     }
     return all;
+}
+
+Result<std::vector<std::string>> provedLines(const Model& before, const LtestSection* section)
+{
+    if (section == nullptr) return Error(ErrorCode::usage, "'== proved' without '== pass'");
+    LoadedModel file;
+    file.model = before;
+    FusionOptions options;
+    options.only = namesIn({section->value("only")});
+    options.skipped = namesIn({section->value("skip")});
+    options.isReverse = section->hasWord("unfuse");
+    options.isForCircle = section->value("for") == "circle";
+    if (section->value("composites") == "body") options.composites = Composites::body;
+    if (before.dialect == Dialect::tf) {
+        const RunSelection asked = {namesIn({section->value("feed")}), namesIn({section->value("fetch")}),
+                                    namesIn({section->value("target")})};
+        LS_TRY(options.selection, completeSelection(before, asked, ""));
+        for (const auto* names : {&options.selection->fetches, &options.selection->feeds, &options.selection->targets})
+            options.keeps.insert(options.keeps.end(), names->begin(), names->end());
+    }
+    LS_TRY(const FusionProof proof, fuseAndProve(file, options, {}));
+    std::vector<std::string> lines;
+    for (size_t k = 0; k < proof.report.rewrites.size(); ++k) {
+        const Fusion& fusion = proof.report.rewrites[k];
+        const FusionVerdict& verdict = proof.proofs[k];
+        std::string from;
+        for (const std::string& name : fusion.from) from += (from.empty() ? " from " : ", ") + name;
+        std::string line = fusion.to + from + " (" + fusion.rule + ", " + std::string(equalityText(fusion.equality)) + ")";
+        if (!verdict.isDecided || !verdict.holds) line += ": " + proofText(verdict);
+        else if (!verdict.domain.empty()) line += ": " + verdict.domain.substr(0, verdict.domain.find(';'));
+        lines.push_back(std::move(line));
+    }
+    for (size_t k = 0; k < proof.rolledBack.size(); ++k)
+        lines.push_back("undone: " + proof.rolledBack[k].to + " (" + proof.rolledBack[k].rule + "): " + proofText(proof.failures[k]));
+    if (proof.whole.isDecided && !proof.whole.holds) lines.push_back("the whole model: " + proofText(proof.whole));
+    return lines;
 }
 
 std::vector<std::string> graphLines(const Model* model)

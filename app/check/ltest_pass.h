@@ -11,9 +11,14 @@
 
 namespace loopscope::app {
 
-/// Runs the passes that the section names (`raise,remove-dead`); `fetch=`, `target=` and `feed=` say what keeps its name.
+/// Runs the passes that the section names (`raise,remove-dead`); `fetch=`, `target=` and `feed=` say what keeps its name, `only=` and
+/// `skip=` which rules of fusing are used.
 /// Errors: usage, and what the passes say.
 Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section);
+
+/// The rewrites that the pass 'fuse' of the section makes of `before`, each proved in its class on drawn inputs: "HARD_SWISH from a, y
+/// (hard-swish, real-equal)". What does not hold says so. Errors: of fusing; usage, without a pass that fuses.
+Result<std::vector<std::string>> provedLines(const Model& before, const LtestSection* section);
 
 /// The model's graphs as `list` prints them, without what stands in front of them. Null: none.
 std::vector<std::string> graphLines(const Model* model);

@@ -95,6 +95,7 @@ public:
             else if (section.name == "pass") outcome = pass(section);
             else if (section.name == "after") outcome = reply(section, section.lines, graphLines(model()));
             else if (section.name == "declined") outcome = reply(section, section.lines, declinedLines(m_report));
+            else if (section.name == "proved") outcome = proved(section);
             else if (section.name == "unchanged") outcome = unchanged(section);
             else outcome = SectionStop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
             if (outcome) return outcome;
@@ -379,12 +380,20 @@ private:
     {
         if (!m_model) return broken(section, "'== pass' without a model");
         m_before = *m_model;
+        m_passSection = &section;
         m_session.reset();
         m_phase = "pass";
         Result<RewriteReport> report = runTestPasses(*m_model, section);
         if (!report.ok()) return pend(std::move(report).takeError());
         m_report = std::move(report).value();
         return std::nullopt;
+    }
+
+    Outcome proved(const LtestSection& section)
+    {
+        if (!m_before) return broken(section, "'== proved' without '== pass'");
+        const Result<std::vector<std::string>> lines = provedLines(*m_before, m_passSection);
+        return lines.ok() ? reply(section, section.lines, *lines) : Outcome(fail(section, lines.error().message()));
     }
 
     Outcome unchanged(const LtestSection& section)
@@ -497,7 +506,8 @@ private:
     size_t m_at = 0, m_errorAt = 0;
     std::optional<Model> m_model;
     std::optional<Model> m_before; ///< before the last pass
-    RewriteReport m_report;        ///< of the last pass
+    const LtestSection* m_passSection = nullptr;
+    RewriteReport m_report; ///< of the last pass
     std::optional<ModelSession> m_session;
     RunTarget m_target;
     std::vector<Tensor> m_outputs;

@@ -18,6 +18,18 @@ std::vector<Profile> furtherProfiles(const Model& model)
     return profiles;
 }
 
+namespace {
+
+/// Floats on integer weights: the operator quantizes its operand by the operand's own range, to 8 bits.
+bool quantizesOnTheFly(const Graph& graph, const Operator& op)
+{
+    if (op.inputs.size() < 2 || !op.inputs[0].valid() || !op.inputs[1].valid()) return false;
+    const TensorType &first = graph.value(op.inputs[0]).type, &second = graph.value(op.inputs[1]).type;
+    return first.dtype == DType::f32 && (second.dtype == DType::i8 || second.dtype == DType::i4) && second.quantization != nullptr;
+}
+
+} // namespace
+
 ErrorBound profileBound(const Model& model, Profile profile, DType dtype)
 {
     ErrorBound bound;
@@ -26,6 +38,12 @@ ErrorBound profileBound(const Model& model, Profile profile, DType dtype)
         for (const Operator& op : graph.operators)
             if (const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, profile))
                 bound = widest(bound, entry->bounds.of(dtype));
+    if (bound.isExact()) return bound;
+    // The least difference before such an operator may turn into a whole step behind it.
+    constexpr ErrorBound kOneStep = withinOfLargest(1.0 / 127);
+    for (const Graph& graph : model.graphs)
+        for (const Operator& op : graph.operators)
+            if (quantizesOnTheFly(graph, op)) return widest(bound, kOneStep);
     return bound;
 }
 

@@ -17,7 +17,8 @@ namespace loopscope::app {
 
 /// Profiles beside `reference` that have a kernel for an operator of the model.
 std::vector<Profile> furtherProfiles(const Model& model);
-/// How far a result of that dtype may be from the reference kernels': the widest bound of the profile's kernels for the model.
+/// How far a result of that dtype may be from the reference kernels': the widest bound of the profile's kernels for the model, and
+/// a step of 8 bits where an operator quantizes what floats such a kernel gave it.
 ErrorBound profileBound(const Model& model, Profile profile, DType dtype);
 
 /// Adds up what the executors of one case ran with; each may run several times.

@@ -11,6 +11,9 @@
 #include "app/wiring/timings.h"
 #include "engine/base/clock.h"
 
+#include <array>
+#include <cstdio>
+
 namespace loopscope::app {
 
 namespace {
@@ -89,7 +92,14 @@ Result<int> runBench(const CommandContext& context)
                  " cores meanwhile");
     if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), asked.options.profile); !text.empty())
         console.note(text);
-    console.print(times.table(asked.file.model, executor->kernelReport(), asked.options.profile));
+    std::vector<Shape> shapes;
+    for (const BoundInput& input : asked.inputs.inputs) shapes.push_back(input.forRun(0).shape);
+    const OperatorTimes::Ceiling ceiling = {workOf(executor->model(), asked.target.graph, shapes), measureCeiling(), asked.options.threads};
+    console.print(times.table(asked.file.model, executor->kernelReport(), asked.options.profile, &ceiling));
+    std::array<char, 160> text = {};
+    std::snprintf(text.data(), text.size(), "ceiling of one thread: %.1f GFLOP/s, %.1f GOP/s on 8 bits, memory %.1f GB/s",
+                  2e-9 * ceiling.machine.floatMacs, 2e-9 * ceiling.machine.integerMacs, 1e-9 * ceiling.machine.bytes);
+    console.line(text.data());
     return 0;
 }
 

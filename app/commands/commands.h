@@ -15,6 +15,7 @@ Result<int> runRun(const CommandContext& context);
 Result<int> runBench(const CommandContext& context);
 Result<int> runTrace(const CommandContext& context);
 Result<int> runQuery(const CommandContext& context);
+Result<int> runReportCommand(const CommandContext& context);
 Result<int> runProve(const CommandContext& context);
 Result<int> runDiff(const CommandContext& context);
 Result<int> runExport(const CommandContext& context);

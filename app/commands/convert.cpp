@@ -136,9 +136,7 @@ Result<int> runConvert(const CommandContext& context)
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
     LS_TRY(const std::string out, outputPath(arguments, "convert", "loopscope convert model.tflite -o model.lsir"));
-    SaveOptions options;
-    options.format = arguments.text("format");
-    options.overwrite = arguments.has("force");
+    SaveOptions options = savingOptions(arguments);
     const std::string data = arguments.text("data");
     if (data == "inline") options.data = DataMode::inlineData;
     else if (data == "side") options.data = DataMode::side;

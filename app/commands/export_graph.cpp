@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
+#include "app/output/node_data.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "engine/base/bytes.h"
@@ -10,6 +11,7 @@
 #include "viewer/scene/scene_dot.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace loopscope::app {
@@ -43,6 +45,27 @@ std::vector<std::string> idsOf(const viewer::Scene& scene)
     return ids;
 }
 
+/// Operators by the numbers that a file gives them. An empty path: none.
+Result<viewer::SceneClasses> colorsOf(const Model& model, const std::string& path)
+{
+    viewer::SceneClasses classes;
+    if (path.empty()) return classes;
+    LS_TRY(const Bytes content, mapFile(path));
+    Result<NodeData> data = readNodeData(model, {content.as<char>(), content.size()});
+    if (!data.ok()) return std::move(data).takeError().at(path);
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    for (const auto& [place, value] : *data) {
+        least = std::min(least, value);
+        most = std::max(most, value);
+    }
+    classes.fill = [data = std::move(*data), least, most](const viewer::SceneNode& node) {
+        const auto found = data.find({node.graph, node.op});
+        if (found == data.end()) return std::string();
+        return nodeColor(most > least ? (found->second - least) / (most - least) : 1);
+    };
+    return classes;
+}
+
 } // namespace
 
 Result<int> runExportGraph(const CommandContext& context)
@@ -73,7 +96,8 @@ Result<int> runExportGraph(const CommandContext& context)
             .expected("all, none, a call or a group of the picture")
             .nearest(nearestNames(id, idsOf(*scene)));
     }
-    const std::string dot = viewer::sceneDot(*scene, measure);
+    LS_TRY(const viewer::SceneClasses colors, colorsOf(file.model, arguments.text("node-data")));
+    const std::string dot = viewer::sceneDot(*scene, measure, colors);
     layout::GraphvizOutput output;
     if (format == "dot") output.data = dot;
     else output = layout::runGraphviz(dot, "nop2", format.c_str());

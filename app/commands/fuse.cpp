@@ -3,7 +3,7 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/output/fusion_report.h"
-#include "app/output/pair_report.h"
+#include "app/output/report_page.h"
 #include "app/wiring/fusion_proof.h"
 #include "app/wiring/input_sources.h"
 #include "app/wiring/lowering.h"
@@ -57,6 +57,8 @@ Result<FusionOptions> optionsOf(LoadedModel& file, const Arguments& arguments)
     FusionOptions options;
     options.only = wordsOf(arguments.text("passes"));
     options.skipped = wordsOf(arguments.text("skip"));
+    options.isReverse = arguments.has("unfuse");
+    LS_TRY(options.composites, compositesOf(arguments.text("composites"), Composites::operators));
     if (file.model.dialect != Dialect::tf) return options;
     LS_TRY(RunSelection selection, selectionFromArguments(file, arguments));
     const Signature* const chosen = chooseSignature(file.model, arguments.text("signature"));
@@ -81,11 +83,12 @@ Result<FusionProofOptions> proofOptionsOf(const Arguments& arguments)
     return options;
 }
 
-/// A TensorFlow graph that goes into a .tflite file is lowered first. Errors: unsupported, with what has no form there.
+/// A TensorFlow graph that goes into a .tflite or .circle file is lowered first. Errors: unsupported, with what has no form there.
 Status saveFused(Console& console, const Model& model, const Format& format, const std::string& out, SaveOptions saving,
                  const FusionOptions& options)
 {
-    if (model.dialect != Dialect::tf || format.extension != "tflite") return format.save(model, out, saving);
+    if (model.dialect != Dialect::tf || (format.extension != "tflite" && format.extension != "circle"))
+        return format.save(model, out, saving);
     LS_TRY(const LoweredModel lowered, loweredModel(model, options.root, *options.selection, options.signature, {}));
     if (!lowered.noForm.empty()) return noFormError(lowered);
     for (const std::string& note : lowered.notes) console.note(note);
@@ -112,9 +115,7 @@ Result<int> runFuse(const CommandContext& context)
     if (out.empty() && why.empty() && report.empty()) {
         LS_TRY(out, outputPath(arguments, "fuse", "loopscope fuse model.pb -o fused.lsir"));
     }
-    SaveOptions saving;
-    saving.format = arguments.text("format");
-    saving.overwrite = arguments.has("force");
+    SaveOptions saving = savingOptions(arguments);
     LS_CHECK_OK(checkReportName(report));
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
     saving.source = file.content;
@@ -124,7 +125,8 @@ Result<int> runFuse(const CommandContext& context)
     }
     LS_CHECK_OK(checkWritable(out, saving.overwrite));
     LS_CHECK_OK(checkWritable(report, saving.overwrite));
-    LS_TRY(const FusionOptions options, optionsOf(file, arguments));
+    LS_TRY(FusionOptions options, optionsOf(file, arguments));
+    options.isForCircle = format != nullptr && format->extension == "circle";
     LS_TRY(const FusionProofOptions asked, proofOptionsOf(arguments));
     const Model before = report.empty() ? Model() : file.model;
     ToldFusion told;

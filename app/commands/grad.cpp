@@ -64,9 +64,7 @@ Result<int> runGrad(const CommandContext& context)
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
     LS_TRY(const std::string out, outputPath(arguments, "grad", "loopscope grad model.pb --of loss --wrt w -o gradient.pb"));
-    SaveOptions saving;
-    saving.format = arguments.text("format");
-    saving.overwrite = arguments.has("force");
+    SaveOptions saving = savingOptions(arguments);
     LS_TRY(const Format* const format, formatToSave(out, saving));
     LS_CHECK_OK(checkWritable(out, saving.overwrite));
     GradientNames names;

@@ -74,9 +74,7 @@ Result<int> runPartition(const CommandContext& context)
 {
     const Arguments& arguments = context.arguments;
     LS_TRY(const std::string out, outputPath(arguments, "partition", "loopscope partition model.pb --place 'while/*=b' -o parts.pb"));
-    SaveOptions saving;
-    saving.format = arguments.text("format");
-    saving.overwrite = arguments.has("force");
+    SaveOptions saving = savingOptions(arguments);
     LS_TRY([[maybe_unused]] const Format* const format, formatToSave(out, saving));
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
     const GraphId root = rootOf(file.model, arguments.text("signature"));

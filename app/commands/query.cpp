@@ -3,6 +3,7 @@
 #include "app/output/console.h"
 #include "app/output/iteration_table.h"
 #include "app/output/json_writer.h"
+#include "app/output/node_data.h"
 #include "app/output/table.h"
 #include "app/wiring/signals.h"
 #include "engine/base/text.h"
@@ -111,6 +112,26 @@ std::string tableOf(const QueryResult& result)
     return table.text();
 }
 
+/// Rows as objects, as comma-separated values, or as a table.
+void printRows(Console& console, const QueryResult& result, bool isCsv)
+{
+    if (console.json()) {
+        for (const auto& row : result.rows) console.line(rowJson(result.columns, row));
+    } else if (isCsv) {
+        std::string line;
+        for (size_t c = 0; c < result.columns.size(); ++c) line += (c > 0 ? "," : "") + csvCell(result.columns[c]);
+        console.line(line);
+        for (const auto& row : result.rows) {
+            line.clear();
+            for (size_t c = 0; c < row.size(); ++c) line += (c > 0 ? "," : "") + csvCell(row[c]);
+            console.line(line);
+        }
+    } else {
+        console.page(tableOf(result));
+        if (result.rows.empty()) console.note("no rows");
+    }
+}
+
 } // namespace
 
 Result<int> runQuery(const CommandContext& context)
@@ -148,6 +169,14 @@ Result<int> runQuery(const CommandContext& context)
                 .nearest(nearestNames(name, known));
         parameters[name] = value;
     }
+    const std::string format = arguments.text("format", "table");
+    const std::vector<std::string> formats = {"table", "csv", "model-explorer"};
+    if (std::find(formats.begin(), formats.end(), format) == formats.end())
+        return Error(ErrorCode::usage, "option '--format'")
+            .found("'" + format + "'")
+            .expected(join(formats, ", "))
+            .nearest(nearestNames(format, formats));
+    const bool isCsv = arguments.has("csv") || format == "csv", isNodes = format == "model-explorer";
     LS_TRY(const int64_t rows, arguments.integer("limit", kDefaultRows));
     LS_TRY(const double seconds, arguments.real("limit-time", 5));
     LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(words[0]));
@@ -167,25 +196,16 @@ Result<int> runQuery(const CommandContext& context)
     }
     QueryLimits limits;
     limits.seconds = seconds;
-    limits.rows = console.json() || arguments.has("csv") ? (arguments.has("limit") ? rows : 0) : rows;
+    limits.rows = console.json() || isCsv || isNodes ? (arguments.has("limit") ? rows : 0) : rows;
     limits.cancel = &interruptFlag();
     Result<QueryResult> result = recipe != nullptr ? reader->recipe(question, parameters, limits) : reader->query(sql, parameters, limits);
     if (!result.ok()) return std::move(result).takeError();
 
-    if (console.json()) {
-        for (const auto& row : result->rows) console.line(rowJson(result->columns, row));
-    } else if (arguments.has("csv")) {
-        std::string line;
-        for (size_t c = 0; c < result->columns.size(); ++c) line += (c > 0 ? "," : "") + csvCell(result->columns[c]);
-        console.line(line);
-        for (const auto& row : result->rows) {
-            line.clear();
-            for (size_t c = 0; c < row.size(); ++c) line += (c > 0 ? "," : "") + csvCell(row[c]);
-            console.line(line);
-        }
+    if (isNodes) {
+        LS_TRY(const std::string nodes, nodeDataJson(*reader, *result, arguments.text("column")));
+        console.line(nodes);
     } else {
-        console.page(tableOf(*result));
-        if (result->rows.empty()) console.note("no rows");
+        printRows(console, *result, isCsv);
     }
     if (result->more) console.note("more rows; --limit 0 prints all");
     return 0;

@@ -124,9 +124,7 @@ Result<int> runRaiseCommand(const CommandContext& context)
     if (out.empty() && reportPath.empty()) {
         LS_TRY(out, outputPath(arguments, "raise", "loopscope raise samples/text/v1_collatz.lsir -o collatz.pb"));
     }
-    SaveOptions saving;
-    saving.format = arguments.text("format");
-    saving.overwrite = arguments.has("force");
+    SaveOptions saving = savingOptions(arguments);
     if (!out.empty()) {
         LS_TRY([[maybe_unused]] const Format* const format, formatToSave(out, saving));
     }

@@ -31,7 +31,7 @@ Result<int> runRun(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    LS_TRY(const AskedRun asked, askedRun(console, arguments));
+    LS_TRY(const AskedRun asked, askedRun(console, arguments, KeptLoop::used));
     const auto& [options, runs, timeout, file, target, inputs] = asked;
     const std::string outPath = arguments.text("output");
     LS_CHECK_OK(checkWritable(outPath, arguments.has("force")));
@@ -41,14 +41,13 @@ Result<int> runRun(const CommandContext& context)
     const std::vector<std::string> warnings = runWarnings(file.model, target.graph);
     for (const std::string& warning : warnings) console.warning(warning);
 
-    FanOut observers;
-    LoopCounter loops;
-    OperatorTimes times;
     PrintedLines printed(console);
-    observers.add(loops);
-    observers.add(printed);
-    if (arguments.has("time")) observers.add(times);
-    executor->setObserver(&observers);
+    LoopCounter loops(&printed);
+    OperatorTimes times;
+    FanOut both;
+    both.add(loops);
+    both.add(times);
+    executor->setObserver(arguments.has("time") ? static_cast<ExecutionObserver*>(&both) : &loops);
 
     OutputSink sink(target);
     int64_t steps = 0;

@@ -67,7 +67,7 @@ Result<int> runTrace(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    LS_TRY(const AskedRun asked, askedRun(console, arguments));
+    LS_TRY(const AskedRun asked, askedRun(console, arguments, KeptLoop::used));
     const auto& [options, runs, timeout, file, target, inputs] = asked;
 
     LS_TRY(RecorderOptions recording, recorderOptions(arguments, file, inputs));

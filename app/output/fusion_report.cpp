@@ -2,7 +2,7 @@
 
 #include "app/output/graph_picture.h"
 #include "app/output/json_writer.h"
-#include "app/output/pair_report.h"
+#include "app/output/report_page.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
@@ -80,9 +80,9 @@ std::vector<ReportTable> tablesOf(const Model& after, const ToldFusion& told, co
     return tables;
 }
 
-Result<PairReport> pageOf(const std::string& title, const Model& before, const Model& after, const ToldFusion& told, bool isDrawn)
+Result<ReportPage> pageOf(const std::string& title, const Model& before, const Model& after, const ToldFusion& told, bool isDrawn)
 {
-    PairReport report;
+    ReportPage report;
     report.title = title;
     report.figures = {{"rewrites", std::to_string(told.proof.report.rewrites.size())},
                       {"refused", std::to_string(told.proof.report.declined.size())}};
@@ -174,8 +174,8 @@ Result<std::string> fusionReport(const std::string& path, const std::string& tit
     LS_CHECK_OK(checkReportName(path));
     if (path.ends_with(".json")) return fusionJson(told) + "\n";
     const bool isPage = path.ends_with(".html");
-    LS_TRY(const PairReport report, pageOf(title, before, after, told, isPage));
-    return isPage ? pairReportHtml(report) : pairReportMarkdown(report);
+    LS_TRY(const ReportPage report, pageOf(title, before, after, told, isPage));
+    return isPage ? pageHtml(report) : pageMarkdown(report);
 }
 
 std::vector<std::string> whyNotFused(const FusionReport& report, std::string_view op)

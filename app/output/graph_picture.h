@@ -1,7 +1,7 @@
 // Pictures of graphs for pages: which operators of two models stand for each other, and SVG in which every operator says so.
 #pragma once
 
-#include "app/output/pair_report.h"
+#include "app/output/report_page.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 

@@ -37,7 +37,7 @@ Result<std::string> iterationTableSql(const TraceReader& trace, const QueryParam
     if (run == nullptr) return Error(ErrorCode::usage, "the trace holds no run").at(trace.path());
     const auto given = parameters.find("run");
     const std::string runId = given != parameters.end() ? given->second : std::to_string(run->id);
-    if (runId.empty() || runId.find_first_not_of("0123456789") != std::string::npos)
+    if (runId.empty() || runId.size() > 18 || runId.find_first_not_of("0123456789") != std::string::npos)
         return Error(ErrorCode::usage, "option '--run'").found("'" + runId + "'").expected("the number of a run");
 
     int64_t call = 0;
@@ -51,6 +51,12 @@ Result<std::string> iterationTableSql(const TraceReader& trace, const QueryParam
         if (busiest.rows.empty()) return Error(ErrorCode::usage, "no loop ran in run " + runId).at(trace.path());
         call = integerAt(busiest.rows.front(), 0);
     }
+    return iterationTableSql(trace, std::stoll(runId), call);
+}
+
+Result<std::string> iterationTableSql(const TraceReader& trace, int64_t run, int64_t call)
+{
+    const std::string runId = std::to_string(run);
     const std::string callId = std::to_string(call);
     // Results of the operators of cond and body, in order of execution; the calls among them are known by their branches as well.
     LS_TRY(const QueryResult columns,

@@ -5,6 +5,7 @@
 #include "engine/base/result.h"
 #include "tracer/api/trace_reader.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,7 @@ inline constexpr std::string_view kIterationTable = "per-iteration";
 /// SQL that gives the table. Parameter `op` names the loop (default: the loop with most iterations), `run` the run. Tensors of more than
 /// one element show their mean. Errors: usage (no loop in the trace, not a loop).
 Result<std::string> iterationTableSql(const TraceReader& trace, const QueryParameters& parameters);
+/// The same of a `call` by its id.
+Result<std::string> iterationTableSql(const TraceReader& trace, int64_t run, int64_t call);
 
 } // namespace loopscope::app

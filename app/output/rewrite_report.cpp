@@ -52,10 +52,10 @@ std::vector<ReportTable> tablesOf(const Model& before, const Model& after, const
     return {std::move(mapping), std::move(left), std::move(values)};
 }
 
-Result<PairReport> pairReport(const std::string& title, const Model& before, const Model& after, const std::vector<PassRun>& runs,
+Result<ReportPage> pairReport(const std::string& title, const Model& before, const Model& after, const std::vector<PassRun>& runs,
                               const RewriteProof& proof, bool isDrawn)
 {
-    PairReport report;
+    ReportPage report;
     report.title = title;
     for (const PassRun& run : runs)
         report.figures.emplace_back(std::string(run.pass->name),
@@ -140,8 +140,8 @@ Result<std::string> rewriteReport(const std::string& path, const std::string& ti
     LS_CHECK_OK(checkReportName(path));
     if (path.ends_with(".json")) return rewriteJson(runs, proof) + "\n";
     const bool isPage = path.ends_with(".html");
-    LS_TRY(const PairReport report, pairReport(title, before, after, runs, proof, isPage));
-    return isPage ? pairReportHtml(report) : pairReportMarkdown(report);
+    LS_TRY(const ReportPage report, pairReport(title, before, after, runs, proof, isPage));
+    return isPage ? pageHtml(report) : pageMarkdown(report);
 }
 
 } // namespace loopscope::app

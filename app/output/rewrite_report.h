@@ -1,7 +1,7 @@
 // What passes did to a model, for people and for programs.
 #pragma once
 
-#include "app/output/pair_report.h"
+#include "app/output/report_page.h"
 #include "converters/passes/pass_manager.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"

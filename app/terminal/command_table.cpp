@@ -77,7 +77,7 @@ void addTravel(Commands& all)
                    "Without argument it says which iteration this is, and in a gradient loop to which forward iteration it\n"
                    "belongs ('goto forward'). An empty line repeats 'iter +1'.",
                    CompletionKind::iteration, iterate, true});
-    all.push_back({"goto", "g", topic, "goto ADDRESS|step:N|N%|MARK|start|end|forward", "goto while#0@36:body/if#2",
+    all.push_back({"goto", "g", topic, "goto ADDRESS|step:N|N%|MARK|start|end|forward|backward", "goto while#0@36:body/if#2",
                    "Goes to any place of the run, forwards or backwards.", kGotoPlaces, CompletionKind::place, goTo});
     all.push_back({"back", "", topic, "back", "back", "Returns to where the last jump began.", "", CompletionKind::none, back});
     all.push_back({"forward", "", topic, "forward", "forward", "Undoes 'back'.", "", CompletionKind::none, forward});
@@ -137,6 +137,12 @@ void addValues(Commands& all)
     all.push_back({"set", "", topic, "set VALUE[INDEX] = EXPR · set option digits|context N", "set n = 7",
                    "Changes a value: from here the run goes on in a timeline of its own, and the old one stays.",
                    "Before the run it gives an input. 'timelines' lists them, 'switch 1' goes back to the first.", value, set});
+    all.push_back(
+        {"give", "", topic, "give OPERATOR[:RESULT] = SOURCE", "give sinh#1 = out.npy",
+         "What an operator that has no kernel gives, so that the run goes on behind it.",
+         "SOURCE is as after --input NAME=, or a recording (.lstrace) with the operator at the same address. It counts in the runs "
+         "to come, too.",
+         value, give});
     all.push_back({"timelines", "", topic, "timelines", "timelines", "Lists the courses that edits have begun.", "", CompletionKind::none,
                    timelines});
     all.push_back(
@@ -175,9 +181,10 @@ void addQuestions(Commands& all)
         {"nextwrite", "nw", topic, "nextwrite VALUE [-g]", "nextwrite n", "When the value is written next.", travel, value, findWrites});
     all.push_back({"nextchange", "nc", topic, "nextchange VALUE [-g]", "nextchange n", "When the value next becomes another one.", travel,
                    value, findWrites});
-    all.push_back({"why", "", topic, "why [loop|branch|nan [VALUE]|VALUE[INDEX]|not fused OPERATOR]", "why loop",
-                   "Why the loop goes on, the branch was taken, a NaN is there, an element is what it is, an operator was not fused.", "",
-                   value, why});
+    all.push_back({"why", "", topic, "why [loop|stop|branch|waiting|nan [VALUE]|grad VALUE|VALUE[INDEX]|not fused OPERATOR]", "why loop",
+                   "Why the loop goes on or stopped, the branch was taken, a NaN is there, a gradient or an element is what it is, an "
+                   "operator was not fused.",
+                   "", value, why});
     all.push_back({"hist", "", topic, "hist VALUE [LOOP]", "hist n",
                    "How the value went over the iterations of the loop: a line of bars, least and greatest.",
                    "Each bar is the greatest of its iterations; '!' stands where it is NaN or infinite.", value, histogram});

@@ -46,6 +46,7 @@ Status display(Terminal&, const CommandLine&);
 Status undisplay(Terminal&, const CommandLine&);
 void answerDisplays(Terminal&);
 Status set(Terminal&, const CommandLine&);
+Status give(Terminal&, const CommandLine&);
 
 // stack.cpp
 Status backtrace(Terminal&, const CommandLine&);

@@ -5,6 +5,7 @@
 #include "app/terminal/terminal.h"
 #include "app/terminal/value_view.h"
 #include "app/wiring/model_summary.h"
+#include "engine/base/memory_shares.h"
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
@@ -378,7 +379,9 @@ Result<std::string> aboutMemory(Terminal& terminal)
             }
         }
         return plural(values, "computed value") + " on the stack, " + formatBytes(live) + "\nsaved states " +
-               formatBytes(inspector.savedStates().bytes) + "\n";
+               formatBytes(inspector.savedStates().bytes) + "\npacked weights " +
+               formatBytes(static_cast<uint64_t>(MemoryShares::all().packedWeights.load())) + ", scratch memory of kernels " +
+               formatBytes(static_cast<uint64_t>(MemoryShares::all().scratch.load())) + "\n";
     });
 }
 

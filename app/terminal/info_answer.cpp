@@ -2,6 +2,7 @@
 #include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
+#include "engine/base/memory_shares.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/observe/address_names.h"
 
@@ -215,6 +216,9 @@ Status aboutSaved(Terminal& terminal)
     return terminal.ask([&](Inspector& inspector) {
         const SavedStates saved = inspector.savedStates();
         terminal.answer().field("checkpoints", static_cast<int64_t>(saved.checkpoints)).field("bytes", static_cast<int64_t>(saved.bytes));
+        terminal.answer()
+            .field("packed_weights", MemoryShares::all().packedWeights.load())
+            .field("scratch", MemoryShares::all().scratch.load());
     });
 }
 

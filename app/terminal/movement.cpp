@@ -92,9 +92,11 @@ Status goTo(Terminal& terminal, const CommandLine& line)
     LS_CHECK_OK(terminal.checkStarted());
     const std::string text(line.text);
     if (text.empty())
-        return Error(ErrorCode::usage, "no place is named").at("goto").expected("ADDRESS, step:N, N%, a mark, start, end or forward");
+        return Error(ErrorCode::usage, "no place is named")
+            .at("goto")
+            .expected("ADDRESS, step:N, N%, a mark, start, end, forward or backward");
     if (text == "start") return terminal.carryOut(request::GoToStart());
-    if (text == "forward") return terminal.carryOut(request::GoToForwardLoop());
+    if (text == "forward" || text == "backward") return terminal.carryOut(request::GoToPartnerLoop{text == "backward"});
     if (text == "end") return terminal.carryOut(request::GoToEnd());
     if (text.starts_with("step:")) {
         LS_TRY(const int64_t step, wholeNumber(std::string_view(text).substr(5), "step", 0, kMost));

@@ -58,6 +58,13 @@ public:
         if (!m_terminal.isStarted()) return (*this)(request::GiveInput{request.place + "=" + request.expression});
         return m_terminal.arriveEdited(m_session.set(request, m_terminal.frame()));
     }
+    Status operator()(const request::GiveOutput& request)
+    {
+        LS_TRY(const GivenOutput given, m_session.giveOutput(request, m_terminal.frame()));
+        m_terminal.reply(given.place + " gives " + given.type + " from " + request.source + " when it runs\n");
+        m_terminal.answer().field("address", given.place).field("type", given.type).field("source", request.source);
+        return {};
+    }
     Status operator()(const request::AddBreakpoint& request)
     {
         LS_TRY(const BreakpointInfo info, m_session.addBreakpoint(request.spec, m_terminal.frame()));

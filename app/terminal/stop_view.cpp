@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
 
 namespace loopscope::app {
 
 namespace {
 
+constexpr int kText = 255; ///< in place of a rank: a value that is remembered as text
 /// Values beyond this are not compared from stop to stop: a stop must stay quick on models with large tensors.
 constexpr size_t kComparedBytes = 64 * 1024;
 constexpr size_t kComparedTotal = 1024 * 1024;
@@ -56,6 +58,7 @@ private:
         m_view.memory.place = withoutIterations(m_view.frames.back());
         size_t total = 0;
         const Graph& g = graph();
+        m_view.memory.values.reserve(g.values.size());
         for (size_t i = 0; i < g.values.size() && total < kComparedTotal; ++i) {
             const ValueRole role = g.values[i].role;
             if (role == ValueRole::constant || role == ValueRole::absent) continue;
@@ -63,17 +66,56 @@ private:
             const Tensor* tensor = value(id);
             if (tensor == nullptr || tensor->data == nullptr || tensor->bytes > kComparedBytes) continue;
             total += tensor->bytes;
-            m_view.memory.values[id] = inlineValue(*tensor, m_request.format).text;
+            std::string& bytes = m_view.memory.bytes;
+            const size_t begin = bytes.size();
+            keep(*tensor, bytes);
+            m_view.memory.values.push_back({id, begin, bytes.size()});
         }
+    }
+
+    /// A value as it is remembered: its shape and bytes, since most are never shown; the text of what has no bytes of its own.
+    void keep(const Tensor& tensor, std::string& bytes) const
+    {
+        const bool isPlain = bitWidth(tensor.dtype) > 0 && tensor.shape.rank() < kText;
+        bytes.push_back(static_cast<char>(isPlain ? tensor.shape.rank() : kText));
+        if (!isPlain) {
+            bytes += inlineValue(tensor, m_request.format).text;
+            return;
+        }
+        bytes.append(reinterpret_cast<const char*>(tensor.shape.dims().data()), tensor.shape.dims().size() * sizeof(int64_t));
+        bytes.append(reinterpret_cast<const char*>(tensor.data), tensor.bytes);
+    }
+
+    /// The text of a remembered value, of which `now` is the present one.
+    std::string shownAgain(std::string_view kept, const Tensor& now) const
+    {
+        const auto rank = static_cast<size_t>(static_cast<unsigned char>(kept.front()));
+        if (rank == size_t{kText}) return std::string(kept.substr(1));
+        std::vector<int64_t> dims(rank);
+        std::memcpy(dims.data(), kept.data() + 1, rank * sizeof(int64_t));
+        const size_t begin = 1 + rank * sizeof(int64_t);
+        std::vector<std::byte> bytes(kept.size() - begin);
+        std::memcpy(bytes.data(), kept.data() + begin, bytes.size());
+        Tensor was = now;
+        was.shape = Shape(dims);
+        was.data = bytes.data();
+        was.bytes = bytes.size();
+        return inlineValue(was, m_request.format).text;
     }
 
     void changes()
     {
         if (m_request.before == nullptr || m_request.before->place != m_view.memory.place) return;
-        for (const auto& [id, text] : m_view.memory.values) {
-            const auto before = m_request.before->values.find(id);
-            if (before == m_request.before->values.end() || before->second == text) continue;
-            m_view.changed.push_back({graph().value(id).id, before->second, text, inlineValue(*value(id)).abnormal});
+        const FrameMemory& past = *m_request.before;
+        auto before = past.values.begin();
+        for (const FrameMemory::Kept& kept : m_view.memory.values) {
+            while (before != past.values.end() && before->value < kept.value) ++before;
+            if (before == past.values.end() || before->value != kept.value || past.of(*before) == m_view.memory.of(kept)) continue;
+            const ValueId id = kept.value;
+            std::string was = shownAgain(past.of(*before), *value(id)), is = inlineValue(*value(id), m_request.format).text;
+            // Bits that no digit shows.
+            if (was == is) continue;
+            m_view.changed.push_back({graph().value(id).id, std::move(was), std::move(is), inlineValue(*value(id)).abnormal});
         }
         // What the user watches comes first.
         std::ranges::stable_partition(m_view.changed, [&](const ChangedValue& change) {

@@ -5,9 +5,9 @@
 #include "engine/api/inspector.h"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope::app {
@@ -41,8 +41,14 @@ struct ShownDisplay {
 
 /// Values of the innermost frame as they were at a stop, to tell what has changed at the next one.
 struct FrameMemory {
-    std::string place; ///< address of the invocation without iterations
-    std::map<ValueId, std::string> values;
+    struct Kept {
+        ValueId value;
+        size_t begin = 0, end = 0; ///< in `bytes`
+    };
+    std::string place;        ///< address of the invocation without iterations
+    std::vector<Kept> values; ///< ordered by value
+    std::string bytes;        ///< of all of them: a frame may have ten thousand
+    std::string_view of(const Kept& kept) const { return std::string_view(bytes).substr(kept.begin, kept.end - kept.begin); }
 };
 
 struct StopView : Stop {

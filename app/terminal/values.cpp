@@ -258,4 +258,15 @@ Status set(Terminal& terminal, const CommandLine& line)
     return terminal.carryOut(request::SetValue{std::string(place), std::string(expression)});
 }
 
+Status give(Terminal& terminal, const CommandLine& line)
+{
+    LS_CHECK_OK(terminal.checkStarted());
+    const size_t equals = assignment(line.text);
+    const std::string_view place = stripped(line.text.substr(0, std::min(equals, line.text.size())));
+    const std::string_view source = equals == std::string_view::npos ? std::string_view() : stripped(line.text.substr(equals + 1));
+    if (place.empty() || source.empty())
+        return Error(ErrorCode::usage, "give").found("'" + std::string(line.text) + "'").expected("give OPERATOR = SOURCE");
+    return terminal.carryOut(request::GiveOutput{std::string(place), std::string(source)});
+}
+
 } // namespace loopscope::app::terminal

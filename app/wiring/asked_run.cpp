@@ -5,19 +5,24 @@
 #include "app/wiring/command_line.h"
 #include "app/wiring/host_loop.h"
 #include "app/wiring/input_sources.h"
+#include "app/wiring/lowering.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 
 namespace loopscope::app {
 
-Result<AskedRun> askedRun(Console& console, const Arguments& arguments)
+Result<AskedRun> askedRun(Console& console, const Arguments& typed, KeptLoop loop)
 {
     AskedRun asked;
+    Arguments arguments = typed;
+    LS_TRY(const bool isKept, loop == KeptLoop::used ? useLoopFile(arguments) : Result<bool>(false));
+    if (isKept) console.note(loopNote(arguments.positionals[0]));
     LS_TRY(asked.options, executionOptions(arguments));
     LS_TRY(asked.runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(asked.timeout, arguments.real("timeout", 0));
     LS_TRY(asked.file, loadModel(arguments.positionals[0]));
+    LS_CHECK_OK(chooseComposites(asked.file.model, arguments.text("composites")));
     LS_CHECK_OK(selectFromArguments(asked.file, arguments));
     LS_CHECK_OK(placeOperators(arguments, asked.file.model));
     const bool isLoop = asksHostLoop(arguments);

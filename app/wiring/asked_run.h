@@ -22,7 +22,10 @@ struct AskedRun {
     BoundInputs inputs;
 };
 
+/// Whether a host loop that stands beside the model is run.
+enum class KeptLoop : uint8_t { ignored, used };
+
 /// Notes about inputs, and the seed where it was used, go to the console. Errors: of whatever is read.
-Result<AskedRun> askedRun(Console& console, const Arguments& arguments);
+Result<AskedRun> askedRun(Console& console, const Arguments& arguments, KeptLoop loop = KeptLoop::ignored);
 
 } // namespace loopscope::app

@@ -39,6 +39,10 @@ public:
     Result<int64_t> integer(std::string_view option, int64_t otherwise, int64_t least = 0, int64_t most = INT64_MAX) const;
     Result<double> real(std::string_view option, double otherwise) const;
     void set(std::string option, std::vector<std::string> values) { m_values[std::move(option)] = std::move(values); }
+    void unset(std::string_view option)
+    {
+        if (const auto found = m_values.find(option); found != m_values.end()) m_values.erase(found);
+    }
 
 private:
     std::map<std::string, std::vector<std::string>, std::less<>> m_values;

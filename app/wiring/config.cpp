@@ -93,6 +93,26 @@ std::vector<std::string> optionNames()
 
 } // namespace
 
+Result<KeysAndValues> parseKeys(const std::string& path, std::string_view text)
+{
+    KeysAndValues keys;
+    int number = 0;
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        const std::string_view line = trimmed(text.substr(at, end - at));
+        at = end + 1;
+        const std::string place = path + ":" + std::to_string(++number);
+        if (line.empty() || line.front() == '#') continue;
+        const size_t equals = line.find('=');
+        if (equals == std::string_view::npos)
+            return Error(ErrorCode::badFile, "expected KEY = VALUE").at(place).found("'" + std::string(line) + "'");
+        Result<std::vector<std::string>> values = readList(trimmed(line.substr(equals + 1)));
+        if (!values.ok()) return std::move(values).takeError().at(place);
+        keys.emplace_back(trimmed(line.substr(0, equals)), std::move(*values));
+    }
+    return keys;
+}
+
 Result<Config> parseConfig(const std::string& path, std::string_view text)
 {
     Config config;

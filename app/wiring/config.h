@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope::app {
@@ -26,6 +27,11 @@ struct Config {
     DebugConfig debug;
     std::vector<std::string> warnings; ///< unknown keys, with the nearest
 };
+
+/// Lines of `key = value` without sections, each value a list of texts.
+using KeysAndValues = std::vector<std::pair<std::string, std::vector<std::string>>>;
+/// Errors: badFile, "PATH:LINE: …".
+Result<KeysAndValues> parseKeys(const std::string& path, std::string_view text);
 
 /// Reads a configuration text. Errors: badFile, "PATH:LINE: …".
 Result<Config> parseConfig(const std::string& path, std::string_view text);

@@ -1,14 +1,19 @@
 #include "app/wiring/host_loop.h"
 
+#include "app/wiring/config.h"
+#include "app/wiring/host_expression.h"
+#include "app/wiring/host_nodes.h"
 #include "app/wiring/model_file.h"
 #include "engine/api/inputs/inputs.h"
+#include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/debug/host_call.h"
 #include "engine/ir/verifier.h"
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <filesystem>
 
 namespace loopscope::app {
 
@@ -16,85 +21,21 @@ namespace {
 
 constexpr const char* kGraph = "host"; ///< the new root
 
+constexpr std::array kLoopOptions = {"calls", "feed-back", "each", "let", "until", "before"};
+
 /// How a value goes around the loop.
 enum class Way : uint8_t {
-    same,   ///< the same in all calls
-    sliced, ///< one part of it a call
-    fed,    ///< what an output gave in the call before
+    same,     ///< the same in all calls
+    sliced,   ///< one part of it a call
+    fed,      ///< what an output gave in the call before
+    computed, ///< what an expression gave after the call before
 };
 
 struct LoopInput {
     const Port* port = nullptr;
     Way way = Way::same;
-    size_t from = 0; ///< way fed: which output
-};
-
-/// When it ends, beside the number of calls: an output of one element, compared with a number.
-struct Ending {
-    size_t output = 0;
-    std::string kind; ///< of the operator that compares: "equal"
-    Array number;
-};
-
-/// Writes the operators of one graph.
-class GraphWriter {
-public:
-    GraphWriter(std::string id, std::string dialect) : m_dialect(std::move(dialect)) { m_graph.id = std::move(id); }
-
-    ValueId input(const std::string& name, const TensorType& type)
-    {
-        const ValueId id = add(name, type, ValueRole::input);
-        m_graph.inputs.push_back(id);
-        return id;
-    }
-    ValueId constant(const std::string& name, const TensorType& type, const void* data, size_t bytes)
-    {
-        const ValueId id = add(name, type, ValueRole::constant);
-        m_graph.value(id).constant = std::make_shared<const Constant>(Bytes::copyOf(data, bytes));
-        return id;
-    }
-    ValueId integer(const std::string& name, int32_t value) { return constant(name, scalar(DType::i32), &value, sizeof value); }
-    std::vector<ValueId> op(const std::string& kind, std::vector<ValueId> inputs,
-                            const std::vector<std::pair<std::string, TensorType>>& results, AttributeList attributes = {})
-    {
-        Operator made;
-        made.kind = {m_dialect, kind};
-        made.inputs = std::move(inputs);
-        made.attributes = std::move(attributes);
-        const OperatorId id(std::ssize(m_graph.operators));
-        for (const auto& [name, type] : results) {
-            const ValueId result = add(name, type, ValueRole::result);
-            m_graph.value(result).producer = id;
-            m_graph.value(result).slot = static_cast<int32_t>(made.results.size());
-            made.results.push_back(result);
-        }
-        m_graph.operators.push_back(std::move(made));
-        return m_graph.operators.back().results;
-    }
-    ValueId one(const std::string& kind, std::vector<ValueId> inputs, const std::string& name, const TensorType& type)
-    {
-        return op(kind, std::move(inputs), {{name, type}}).front();
-    }
-    int64_t rankOf(ValueId value) const { return m_graph.value(value).type.shape.rank(); }
-    void output(ValueId value) { m_graph.outputs.push_back({"", value}); }
-    Graph take() { return std::move(m_graph); }
-
-    static TensorType scalar(DType dtype) { return {dtype, Shape()}; }
-
-private:
-    ValueId add(const std::string& name, const TensorType& type, ValueRole role)
-    {
-        Value value;
-        value.id = name;
-        for (int k = 1; m_graph.findValue(value.id).valid(); ++k) value.id = name + "_" + std::to_string(k);
-        value.type = type;
-        value.role = role;
-        m_graph.values.push_back(std::move(value));
-        return ValueId(std::ssize(m_graph.values) - 1);
-    }
-
-    std::string m_dialect;
-    Graph m_graph;
+    size_t from = 0;        ///< way fed: which output
+    std::string expression; ///< way computed
 };
 
 size_t outputIndex(const RunTarget& target, const std::string& name)
@@ -114,57 +55,34 @@ Result<size_t> findOutput(const RunTarget& target, const std::string& name)
     return Error(ErrorCode::usage, "no such output").at("output '" + name + "'").nearest(nearestNames(name, names));
 }
 
-/// "token==2": an output, a comparison, a number.
-Result<Ending> endingOf(const RunTarget& target, const std::string& text)
-{
-    constexpr std::array<std::pair<const char*, const char*>, 6> kComparisons = {
-        {{"==", "equal"}, {"!=", "not_equal"}, {"<=", "less_equal"}, {">=", "greater_equal"}, {"<", "less"}, {">", "greater"}}};
-    const auto trim = [](std::string part) {
-        part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
-        part.erase(part.find_last_not_of(' ') + 1);
-        return part;
-    };
-    for (const auto& [sign, kind] : kComparisons) {
-        const size_t at = text.find(sign);
-        if (at == std::string::npos) continue;
-        Ending ending;
-        LS_TRY(ending.output, findOutput(target, trim(text.substr(0, at))));
-        ending.kind = kind;
-        const Port& port = target.outputs[ending.output];
-        const bool isOne = port.type.shape.hasRank() && port.type.shape.isStatic() && port.type.shape.elementCount() == 1;
-        const bool isPlain = (isFloat(port.type.dtype) || isInteger(port.type.dtype)) && !port.type.quantization;
-        if (!isOne || !isPlain)
-            return Error(ErrorCode::usage, "only an output of one number can end the calls")
-                .at("option '--until'")
-                .found(port.name + ": " + shortType(port.type));
-        Port number = port;
-        number.type = GraphWriter::scalar(port.type.dtype);
-        LS_TRY(ending.number, bindInput(number, trim(text.substr(at + std::strlen(sign))), 1, nullptr));
-        return ending;
-    }
-    return Error(ErrorCode::usage, "option '--until'").found("'" + text + "'").expected("an output, a comparison and a number: token==2");
-}
-
 /// What goes around: every input of the graph in its order, then every output.
 struct Plan {
     std::vector<LoopInput> inputs;
     std::optional<int64_t> calls;
-    std::optional<Ending> ending;
+    std::string until; ///< empty: the number of calls ends it
 };
+
+/// "OUT=IN" or "IN=EXPRESSION", apart at the first sign.
+Result<std::pair<std::string, std::string>> halves(const std::string& text, const char* option, const char* form)
+{
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+        return Error(ErrorCode::usage, "option '--" + std::string(option) + "'").found("'" + text + "'").expected(form);
+    return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
 
 Result<Plan> planOf(const RunTarget& target, const Arguments& arguments)
 {
     Plan plan;
-    for (const Port& port : target.inputs) plan.inputs.push_back({&port, Way::same, 0});
+    for (const Port& port : target.inputs) plan.inputs.push_back({&port, Way::same, 0, {}});
     const auto inputOf = [&](const std::string& name) -> Result<LoopInput*> {
         LS_TRY(const Port* const port, findInput(target, name));
         return &plan.inputs[static_cast<size_t>(port - target.inputs.data())];
     };
     for (const std::string& text : arguments.all("feed-back")) {
-        const size_t equals = text.find('=');
-        if (equals == std::string::npos) return Error(ErrorCode::usage, "option '--feed-back'").found("'" + text + "'").expected("OUT=IN");
-        LS_TRY(LoopInput* const input, inputOf(text.substr(equals + 1)));
-        LS_TRY(input->from, findOutput(target, text.substr(0, equals)));
+        LS_TRY(const auto names, halves(text, "feed-back", "OUT=IN"));
+        LS_TRY(LoopInput* const input, inputOf(names.second));
+        LS_TRY(input->from, findOutput(target, names.first));
         input->way = Way::fed;
         const Port& from = target.outputs[input->from];
         if (from.type.dtype != input->port->type.dtype)
@@ -173,22 +91,31 @@ Result<Plan> planOf(const RunTarget& target, const Arguments& arguments)
                 .found(shortType(from.type))
                 .expected(shortType(input->port->type));
     }
+    for (const std::string& text : arguments.all("let")) {
+        LS_TRY(const auto parts, halves(text, "let", "IN=EXPRESSION"));
+        LS_TRY(LoopInput* const input, inputOf(parts.first));
+        if (input->way != Way::same) return Error(ErrorCode::usage, "'" + parts.first + "' is fed back, too").at("option '--let'");
+        input->way = Way::computed;
+        input->expression = parts.second;
+    }
     for (const std::string& text : arguments.all("each")) {
-        LS_TRY(const InputOption option, splitInputOption(text));
-        LS_TRY(LoopInput* const input, inputOf(option.name));
-        if (input->way != Way::same) return Error(ErrorCode::usage, "'" + option.name + "' is fed back, too").at("option '--each'");
-        if (!input->port->type.shape.hasRank())
-            return Error(ErrorCode::usage, "its rank is not known").at("option '--each'").found(option.name);
+        // A name alone: its source is given as those of other inputs are.
+        std::string name = text;
+        if (text.find('=') != std::string::npos) {
+            LS_TRY(const InputOption option, splitInputOption(text));
+            name = option.name;
+        }
+        LS_TRY(LoopInput* const input, inputOf(name));
+        if (input->way != Way::same) return Error(ErrorCode::usage, "'" + name + "' is fed back, too").at("option '--each'");
+        if (!input->port->type.shape.hasRank()) return Error(ErrorCode::usage, "its rank is not known").at("option '--each'").found(name);
         input->way = Way::sliced;
     }
     if (arguments.has("calls")) {
         LS_TRY(plan.calls, arguments.integer("calls", 1, 1, INT32_MAX));
     }
-    if (arguments.has("until")) {
-        LS_TRY(plan.ending, endingOf(target, arguments.text("until")));
-    }
+    plan.until = arguments.text("until");
     const bool isSliced = std::ranges::any_of(plan.inputs, [](const LoopInput& input) { return input.way == Way::sliced; });
-    if (!plan.calls && !plan.ending && !isSliced)
+    if (!plan.calls && plan.until.empty() && !isSliced)
         return Error(ErrorCode::usage, "nothing ends the calls").expected("--calls N, --until CONDITION or --each NAME=SOURCE");
     return plan;
 }
@@ -204,109 +131,211 @@ TensorType sliceable(const TensorType& type)
     return all;
 }
 
+TensorType scalar(DType dtype) { return {dtype, Shape()}; }
+
 class LoopWriter {
 public:
-    LoopWriter(const Model& model, const RunTarget& target, const Plan& plan)
+    /// `before`: what is called once in front of the loop, in order.
+    LoopWriter(const Model& model, const RunTarget& target, const Plan& plan, const std::vector<RunTarget>& before)
         : m_model(model),
           m_target(target),
           m_plan(plan),
-          m_dialect("tfl")
+          m_before(before)
     {
     }
 
-    void write(Model& model)
+    Status write(Model& model)
     {
         const GraphId cond(std::ssize(model.graphs)), body(std::ssize(model.graphs) + 1), host(std::ssize(model.graphs) + 2);
-        model.graphs.push_back(condition());
-        model.graphs.push_back(call());
+        LS_TRY(Graph condition, this->condition());
+        LS_TRY(Graph call, this->call());
         Signature signature;
-        signature.key = "host_loop";
+        signature.key = kHostLoopKey;
         signature.graph = host;
-        model.graphs.push_back(root(cond, body, signature));
+        LS_TRY(Graph root, this->root(cond, body, signature));
+        model.graphs.push_back(std::move(condition));
+        model.graphs.push_back(std::move(call));
+        model.graphs.push_back(std::move(root));
         model.signatures = {std::move(signature)};
+        return {};
     }
 
 private:
-    static std::string unique(const Model& model, const std::string& name)
+    std::string unique(const std::string& name) const
     {
         std::string id = name;
-        for (int k = 1; model.findGraph(id).valid(); ++k) id = name + "_" + std::to_string(k);
+        for (int k = 1; m_model.findGraph(id).valid(); ++k) id = name + "_" + std::to_string(k);
         return id;
     }
-    TensorType typeOf(const LoopInput& input) const { return input.way == Way::sliced ? sliceable(input.port->type) : input.port->type; }
-    /// The formals of cond and body: which call this is, how many there are, inputs, outputs of the call before.
-    std::vector<ValueId> formals(GraphWriter& graph) const
+    static TensorType typeOf(const LoopInput& input) { return input.way == Way::sliced ? sliceable(input.port->type) : input.port->type; }
+    bool stops() const { return !m_plan.until.empty(); }
+    size_t firstInput() const { return stops() ? 3 : 2; }
+
+    /// The formals of cond and body: which call this is, how many there are, whether it is the end, inputs, outputs of the call before.
+    std::vector<ValueId> formals(HostNodes& graph) const
     {
-        std::vector<ValueId> ids = {graph.input("call", GraphWriter::scalar(DType::i32)),
-                                    graph.input("calls", GraphWriter::scalar(DType::i32))};
+        std::vector<ValueId> ids = {graph.input("call", scalar(DType::i32)), graph.input("calls", scalar(DType::i32))};
+        if (stops()) ids.push_back(graph.input("stop", scalar(DType::boolean)));
         for (const LoopInput& input : m_plan.inputs) ids.push_back(graph.input(input.port->name, typeOf(input)));
         for (const Port& port : m_target.outputs) ids.push_back(graph.input("last_" + port.name, port.type));
         return ids;
     }
 
-    Graph condition() const
+    Result<Graph> condition() const
     {
-        GraphWriter graph(unique(m_model, "more_calls"), m_dialect);
+        HostNodes graph(unique("more_calls"), m_model.dialect);
         const std::vector<ValueId> formals = this->formals(graph);
-        const TensorType truth = GraphWriter::scalar(DType::boolean);
+        const TensorType truth = scalar(DType::boolean);
         ValueId go = graph.one("less", {formals[0], formals[1]}, "more", truth);
-        if (m_plan.ending) {
-            const Ending& ending = *m_plan.ending;
-            TensorType each = truth;
-            const Port& port = m_target.outputs[ending.output];
-            each.shape = port.type.shape;
-            const ValueId number =
-                graph.constant("number", GraphWriter::scalar(port.type.dtype), ending.number.bytes.data(), ending.number.bytes.size());
-            const ValueId last = formals[2 + m_plan.inputs.size() + ending.output];
-            ValueId met = graph.one(ending.kind, {last, number}, "met", each);
-            if (each.shape.rank() > 0) {
-                TensorType none = GraphWriter::scalar(DType::i32);
-                none.shape = Shape{0};
-                const ValueId shape = graph.constant("scalar", none, nullptr, 0);
-                met = graph.one("reshape", {met, shape}, "ended", truth);
-            }
-            const ValueId begun = graph.one("greater", {formals[0], graph.integer("first", 0)}, "begun", truth);
-            const ValueId stop = graph.one("logical_and", {met, begun}, "stop", truth);
-            go = graph.one("logical_and", {go, graph.one("logical_not", {stop}, "goes_on", truth)}, "go", truth);
-        }
+        if (stops()) go = graph.one("logical_and", {go, graph.one("logical_not", {formals[2]}, "goes_on", truth)}, "go", truth);
         graph.output(go);
-        return graph.take();
+        return graph.finish();
     }
 
-    Graph call() const
+    /// Calls a graph of the model.
+    static std::vector<ValueId> callOf(HostNodes& graph, const RunTarget& target, const std::vector<ValueId>& given)
     {
-        GraphWriter graph(unique(m_model, "one_call"), m_dialect);
+        std::vector<std::pair<std::string, TensorType>> results;
+        AttributeItems types;
+        for (const Port& port : target.outputs) {
+            results.emplace_back(port.name, port.type);
+            types.emplace_back(port.type.dtype);
+        }
+        AttributeList attributes = {{"call", Attribute(GraphRef{target.graph, nullptr})}};
+        if (graph.isTensorFlow()) attributes = {{"Tout", std::move(types)}, {"f", Attribute(GraphRef{target.graph, nullptr})}};
+        return graph.op("call", given, results, std::move(attributes));
+    }
+
+    static ValueId entry(HostNodes& graph, ValueId all, ValueId at, const std::string& name, const TensorType& type)
+    {
+        std::vector<ValueId> operands = {all, at};
+        if (graph.isTensorFlow()) operands.push_back(graph.integer("axis", 0));
+        return graph.one("gather", operands, name, type);
+    }
+
+    /// What expressions may name after a call: its outputs, and its inputs where no output has their name.
+    static HostNames namesOf(const RunTarget& target, const std::vector<ValueId>& given, const std::vector<ValueId>& outputs, ValueId call)
+    {
+        HostNames names{{}, call};
+        const auto add = [&](const std::vector<Port>& ports, const std::vector<ValueId>& values, bool isAlias) {
+            for (size_t k = 0; k < ports.size(); ++k) {
+                if (!isAlias) names.values.emplace(ports[k].name, values[k]);
+                else
+                    for (const std::string& alias : ports[k].aliases) names.values.emplace(alias, values[k]);
+            }
+        };
+        for (const bool isAlias : {false, true}) {
+            add(target.outputs, outputs, isAlias);
+            add(target.inputs, given, isAlias);
+        }
+        return names;
+    }
+
+    Result<Graph> call() const
+    {
+        HostNodes graph(unique("one_call"), m_model.dialect);
         const std::vector<ValueId> formals = this->formals(graph);
         std::vector<ValueId> given;
         for (size_t k = 0; k < m_plan.inputs.size(); ++k) {
             const LoopInput& input = m_plan.inputs[k];
-            given.push_back(input.way == Way::sliced
-                                ? graph.one("gather", {formals[2 + k], formals[0]}, input.port->name + "_now", input.port->type)
-                                : formals[2 + k]);
+            const ValueId formal = formals[firstInput() + k];
+            given.push_back(input.way == Way::sliced ? entry(graph, formal, formals[0], input.port->name + "_now", input.port->type)
+                                                     : formal);
         }
-        std::vector<std::pair<std::string, TensorType>> results;
-        for (const Port& port : m_target.outputs) results.emplace_back(port.name, port.type);
-        const std::vector<ValueId> outputs = graph.op("call", given, results, {{"call", Attribute(GraphRef{m_target.graph, nullptr})}});
-        graph.output(graph.one("add", {formals[0], graph.integer("one", 1)}, "next_call", GraphWriter::scalar(DType::i32)));
-        graph.output(formals[1]);
-        for (size_t k = 0; k < m_plan.inputs.size(); ++k)
-            graph.output(m_plan.inputs[k].way == Way::fed ? outputs[m_plan.inputs[k].from] : formals[2 + k]);
-        for (const ValueId output : outputs) graph.output(output);
-        return graph.take();
+        const std::vector<ValueId> outputs = callOf(graph, m_target, given);
+        const HostNames names = namesOf(m_target, given, outputs, formals[0]);
+        std::vector<ValueId> next = {graph.one("add", {formals[0], graph.integer("one", 1)}, "next_call", scalar(DType::i32)), formals[1]};
+        if (stops()) {
+            Result<ValueId> stop = hostCondition(graph, m_plan.until, names);
+            if (!stop.ok()) return std::move(stop).takeError().at("option '--until'");
+            next.push_back(*stop);
+        }
+        for (size_t k = 0; k < m_plan.inputs.size(); ++k) {
+            const LoopInput& input = m_plan.inputs[k];
+            ValueId value = input.way == Way::fed ? outputs[input.from] : formals[firstInput() + k];
+            if (input.way == Way::computed) {
+                Result<ValueId> computed = hostExpression(graph, input.expression, names, input.port->type);
+                if (!computed.ok()) return std::move(computed).takeError().at("option '--let' of '" + input.port->name + "'");
+                value = *computed;
+            }
+            next.push_back(value);
+        }
+        next.insert(next.end(), outputs.begin(), outputs.end());
+        for (const ValueId value : next) graph.output(value);
+        return graph.finish();
     }
 
-    Graph root(GraphId cond, GraphId body, Signature& signature) const
+    /// A call in front of the loop.
+    struct Earlier {
+        const RunTarget* target;
+        std::vector<ValueId> given, outputs;
+    };
+
+    /// What the calls in front of the loop give for an input, the last of them that gives something; nothing: whoever runs the loop does.
+    std::optional<ValueId> fromBefore(HostNodes& graph, const LoopInput& input, const std::vector<Earlier>& calls) const
     {
-        GraphWriter graph(unique(m_model, kGraph), m_dialect);
-        const TensorType number = GraphWriter::scalar(DType::i32);
+        for (size_t c = calls.size(); c-- > 0;) {
+            const auto& [target, given, outputs] = calls[c];
+            if (input.way == Way::fed) {
+                const size_t k = outputIndex(*target, m_target.outputs[input.from].name);
+                if (k < outputs.size() && target->outputs[k].type.dtype == input.port->type.dtype) return outputs[k];
+            }
+            if (input.way != Way::computed) continue;
+            // Tried aside first: what fails in the middle would leave operators behind.
+            HostNodes aside("aside", m_model.dialect);
+            std::vector<ValueId> asideGiven, asideOutputs;
+            for (const ValueId value : given) asideGiven.push_back(aside.input("given", graph.type(value)));
+            for (const ValueId value : outputs) asideOutputs.push_back(aside.input("output", graph.type(value)));
+            const HostNames names = namesOf(*target, asideGiven, asideOutputs, aside.integer("call", -1));
+            if (!hostExpression(aside, input.expression, names, input.port->type).ok()) continue;
+            const HostNames real = namesOf(*target, given, outputs, graph.integer("before_the_calls", -1));
+            Result<ValueId> value = hostExpression(graph, input.expression, real, input.port->type);
+            if (value.ok()) return *value;
+        }
+        return {};
+    }
+
+    /// An input of a call in front of the loop: what it gets in the loop comes from the call before it here, too.
+    std::optional<ValueId> chained(HostNodes& graph, const Port& port, const std::vector<Earlier>& calls) const
+    {
+        for (const LoopInput& input : m_plan.inputs)
+            if (input.port->name == port.name && input.port->type.dtype == port.type.dtype) return fromBefore(graph, input, calls);
+        return {};
+    }
+
+    Result<Graph> root(GraphId cond, GraphId body, Signature& signature) const
+    {
+        HostNodes graph(unique(kGraph), m_model.dialect);
+        const auto take = [&](const std::string& name, const TensorType& type) {
+            const ValueId id = graph.input(name, type);
+            signature.inputs.push_back({name, id});
+            return id;
+        };
+        std::vector<Earlier> calls;
+        for (const RunTarget& before : m_before) {
+            std::vector<ValueId> given;
+            for (const Port& port : before.inputs) {
+                const bool isBoth = std::ranges::any_of(m_target.inputs, [&](const Port& other) { return other.name == port.name; }) ||
+                                    std::ranges::find(signature.inputs, port.name, &SignatureBinding::name) != signature.inputs.end();
+                const std::optional<ValueId> known = chained(graph, port, calls);
+                given.push_back(known ? *known : take(isBoth ? before.signature + "." + port.name : port.name, port.type));
+            }
+            std::vector<ValueId> outputs = callOf(graph, before, given);
+            calls.push_back({&before, std::move(given), std::move(outputs)});
+        }
+        const TensorType number = scalar(DType::i32);
         std::vector<ValueId> carried = {graph.integer("first_call", 0), {}};
-        ValueId sliced;
         std::vector<std::pair<std::string, TensorType>> results = {{"calls_made", number}, {"calls_most", number}};
+        if (stops()) {
+            const bool isEnd = false;
+            carried.push_back(graph.constant("no_end", scalar(DType::boolean), &isEnd, sizeof isEnd));
+            results.emplace_back("ended", scalar(DType::boolean));
+        }
+        ValueId sliced;
         for (const LoopInput& input : m_plan.inputs) {
-            const ValueId id = graph.input(input.port->name, typeOf(input));
-            signature.inputs.push_back({input.port->name, id});
-            carried.push_back(id);
-            if (input.way == Way::sliced) sliced = id;
+            const std::optional<ValueId> known = fromBefore(graph, input, calls);
+            carried.push_back(known ? *known : take(input.port->name, typeOf(input)));
+            if (input.way == Way::sliced) sliced = carried.back();
             results.emplace_back(input.port->name + "_after", typeOf(input));
         }
         for (const Port& port : m_target.outputs) {
@@ -321,40 +350,87 @@ private:
         if (m_plan.calls || !sliced.valid()) {
             carried[1] = graph.integer("most_calls", static_cast<int32_t>(m_plan.calls.value_or(INT32_MAX)));
         } else {
-            TensorType dims = number;
-            dims.shape = Shape{graph.rankOf(sliced)};
-            carried[1] = graph.one("gather", {graph.one("shape", {sliced}, "slices", dims), carried[0]}, "most_calls", number);
+            const TensorType dims(DType::i32, Shape{graph.type(sliced).shape.rank()});
+            carried[1] = entry(graph, graph.one("shape", {sliced}, "slices", dims), carried[0], "most_calls", number);
         }
-        const std::vector<ValueId> made = graph.op(
-            "while", carried, results, {{"body", Attribute(GraphRef{body, nullptr})}, {"cond", Attribute(GraphRef{cond, nullptr})}});
+        AttributeList attributes = {{"body", Attribute(GraphRef{body, nullptr})}, {"cond", Attribute(GraphRef{cond, nullptr})}};
+        if (graph.isTensorFlow()) attributes.push_back({"output_shapes", AttributeItems()});
+        const std::vector<ValueId> made = graph.op("while", carried, results, std::move(attributes));
         for (size_t k = 0; k < m_target.outputs.size(); ++k) {
-            const ValueId id = made[2 + m_plan.inputs.size() + k];
+            const ValueId id = made[firstInput() + m_plan.inputs.size() + k];
             graph.output(id);
             signature.outputs.push_back({m_target.outputs[k].name, id});
         }
-        return graph.take();
+        return graph.finish();
     }
 
     const Model& m_model;
     const RunTarget& m_target;
     const Plan& m_plan;
-    std::string m_dialect;
+    const std::vector<RunTarget>& m_before;
 };
 
 } // namespace
 
 bool asksHostLoop(const Arguments& arguments)
 {
-    return std::ranges::any_of(std::array{"calls", "feed-back", "each", "until"}, [&](const char* name) { return arguments.has(name); });
+    return std::ranges::any_of(kLoopOptions, [&](const char* name) { return arguments.has(name); });
+}
+
+std::string loopFileOf(const std::string& model) { return std::filesystem::path(model).replace_extension(".loop.toml").string(); }
+
+std::string loopNote(const std::string& model) { return "the loop of " + loopFileOf(model) + "; --no-loop leaves it out"; }
+
+Result<bool> useLoopFile(Arguments& arguments)
+{
+    const std::string path = arguments.positionals.empty() ? "" : loopFileOf(arguments.positionals[0]);
+    std::error_code missing;
+    if (path.empty() || asksHostLoop(arguments) || arguments.has("no-loop") || !std::filesystem::is_regular_file(path, missing))
+        return false;
+    LS_TRY(const Bytes content, mapFile(path));
+    LS_TRY(const KeysAndValues keys, parseKeys(path, std::string_view(content.as<char>(), content.size())));
+    for (const auto& [key, values] : keys) {
+        if (key != "signature" &&
+            std::ranges::find(kLoopOptions, key, [](const char* name) { return std::string_view(name); }) == kLoopOptions.end())
+            return Error(ErrorCode::badFile, "unknown key '" + key + "'")
+                .at(path)
+                .expected("signature, " + join(std::vector<std::string>(kLoopOptions.begin(), kLoopOptions.end()), ", "));
+        if (key != "signature" || !arguments.has("signature")) arguments.set(key, values);
+    }
+    return true;
+}
+
+Status saveLoopFile(const Arguments& arguments)
+{
+    const auto quoted = [](const std::string& text) {
+        std::string out = "\"";
+        for (const char c : text) out += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+        return out + "\"";
+    };
+    std::string text = "# The loop around this model (docs/host_loop.md): used wherever no other is asked for; --no-loop leaves it out.\n";
+    std::vector<const char*> names = {"signature"};
+    names.insert(names.end(), kLoopOptions.begin(), kLoopOptions.end());
+    for (const std::string name : names) {
+        if (!arguments.has(name)) continue;
+        text += name + " = [";
+        for (bool isFirst = true; std::string value : arguments.all(name)) {
+            if (name == "each") value.resize(std::min(value.find('='), value.size())); // where it comes from is not the loop's
+            text += (isFirst ? "" : ", ") + quoted(value);
+            isFirst = false;
+        }
+        text += "]\n";
+    }
+    return writeFile(loopFileOf(arguments.positionals[0]), text, arguments.has("force"));
 }
 
 Status wrapInHostLoop(LoadedModel& file, const Arguments& arguments)
 {
-    if (file.model.dialect == Dialect::tf)
-        return Error(ErrorCode::unsupported, "calls of TensorFlow graphs in a loop")
-            .at(fileNameOf(file.path))
-            .expected("TFLite, Circle or text");
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
+    std::vector<RunTarget> before;
+    for (const std::string& key : arguments.all("before")) {
+        LS_TRY(RunTarget called, targetOf(file, key));
+        before.push_back(std::move(called));
+    }
     LS_TRY(const Plan plan, planOf(target, arguments));
     for (const Port& port : target.outputs)
         if (bitWidth(port.type.dtype) == 0)
@@ -362,8 +438,9 @@ Status wrapInHostLoop(LoadedModel& file, const Arguments& arguments)
                 .at("output '" + port.name + "'")
                 .found(shortType(port.type));
     Model wrapped = file.model;
-    LoopWriter(file.model, target, plan).write(wrapped);
+    LS_CHECK_OK(LoopWriter(file.model, target, plan, before).write(wrapped));
     LS_CHECK_OK(verifyModel(wrapped));
+    if (arguments.has("save-loop")) LS_CHECK_OK(saveLoopFile(arguments));
     file.model = std::move(wrapped);
     return {};
 }

@@ -53,7 +53,8 @@ Result<std::vector<std::string>> inputSources(const Arguments& arguments)
 {
     std::vector<std::string> sources = arguments.all("input");
     for (const char* const more : {"feed", "each"})
-        for (std::string& source : arguments.all(more)) sources.push_back(std::move(source));
+        for (std::string& source : arguments.all(more))
+            if (source.find('=') != std::string::npos || std::string_view(more) != "each") sources.push_back(std::move(source));
     if (readsStandardInput(sources)) LS_CHECK_OK(keepStandardInput());
     return sources;
 }

@@ -1,8 +1,11 @@
 #include "app/wiring/lowering.h"
 
+#include "app/wiring/pass_context.h"
+#include "converters/passes/pass.h"
 #include "converters/raise/raise.h"
 #include "engine/ir/frames.h"
 #include "engine/transform/freeze.h"
+#include "engine/transform/resource_variables.h"
 
 #include <algorithm>
 #include <map>
@@ -31,13 +34,22 @@ Result<LoweredModel> loweredModel(Model model, GraphId root, const RunSelection&
                                   const LowerOptions& options)
 {
     LS_CHECK_OK(raise(model, root, selection));
+    LS_CHECK_OK(useResourceVariables(model, root, selection.fetches));
     std::vector<std::string> notes;
     const Result<Frozen> frozen = freezeVariables(model, root, selection, signature);
     if (!frozen.ok()) {
         if (frozen.error().code() != ErrorCode::unsupported) return frozen.error().copy();
         notes.push_back("variables stay variables: " + frozen.error().message());
     }
-    LS_TRY(const Model selected, selectForRun(model, root, selection));
+    LS_TRY(Model selected, selectForRun(model, root, selection));
+    PassContext context; // what can be computed here needs no form there
+    context.evaluate = constantEvaluator();
+    const auto isGradient = [](const Operator& op) { return op.kind.dialect == "tf" && op.kind.name == "TensorArrayGradV3"; };
+    if (std::ranges::any_of(selected.graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.operators, isGradient); }))
+        LS_CHECK_OK(turnArraysIntoLists(selected, context)); // others are lowered by their flow alone
+    LS_CHECK_OK(turnStacksIntoLists(selected, context));
+    LS_CHECK_OK(lowerFor(selected, context));
+    LS_CHECK_OK(foldConstants(selected, context));
     LS_TRY(LoweredModel lowered, lowerToTflite(selected, root, options));
     lowered.notes.insert(lowered.notes.begin(), notes.begin(), notes.end());
     return lowered;
@@ -55,6 +67,25 @@ Error noFormError(const LoweredModel& lowered)
     for (size_t i = 0; i < count && i < kMostReasons; ++i)
         error = std::move(error).note(lowered.noForm[i].place + " (" + lowered.noForm[i].kind + "): " + lowered.noForm[i].reason);
     return error;
+}
+
+Result<Composites> compositesOf(const std::string& choice, Composites otherwise)
+{
+    if (choice.empty()) return otherwise;
+    if (choice == "operator") return Composites::operators;
+    if (choice == "keep") return Composites::keep;
+    if (choice == "body") return Composites::body;
+    return Error(ErrorCode::usage, "--composites").found("'" + choice + "'").expected("operator, keep or body");
+}
+
+Status chooseComposites(Model& model, const std::string& choice)
+{
+    FusionOptions options;
+    options.only = {"composite-operator"};
+    LS_TRY(options.composites, compositesOf(choice, Composites::keep));
+    if (options.composites == Composites::keep) return {};
+    Result<FusionReport> report = fuseOperators(model, options);
+    return report.ok() ? Status() : Status(std::move(report).takeError());
 }
 
 } // namespace loopscope::app

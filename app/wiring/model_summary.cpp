@@ -1,6 +1,7 @@
 #include "app/wiring/model_summary.h"
 
 #include "app/check/golden_run.h"
+#include "app/wiring/operator_work.h"
 #include "app/wiring/run_observers.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
@@ -101,32 +102,11 @@ void collectPlans(const GraphPlan& plan, std::map<int64_t, const GraphPlan*>& pl
 
 std::optional<int64_t> macsOf(const Graph& graph, const GraphPlan& plan)
 {
-    std::vector<Tensor> tensors;
-    for (size_t v = 0; v < graph.values.size(); ++v) {
-        tensors.push_back(declaredTensor(graph.values[v]));
-        tensors.back().dtype = plan.values[v].dtype;
-        tensors.back().shape = plan.values[v].shape;
-    }
+    const std::vector<Tensor> tensors = plannedTensors(graph, plan);
     int64_t sum = 0;
     for (const Operator& op : graph.operators) {
-        const OpDef* def = findOp(op.kind);
-        if (def == nullptr || def->macs == nullptr) continue;
-        std::vector<const Tensor*> inputs;
-        std::vector<InferredType> outputs;
-        bool known = true;
-        for (const ValueId id : op.inputs) {
-            inputs.push_back(id.valid() ? &tensors[static_cast<size_t>(id.index)] : nullptr);
-            known = known && (!id.valid() || inputs.back()->shape.isStatic());
-        }
-        for (const ValueId id : op.results) {
-            const Tensor& t = tensors[static_cast<size_t>(id.index)];
-            outputs.push_back({t.dtype, t.shape});
-            known = known && t.shape.isStatic();
-        }
-        if (!known || static_cast<int>(op.inputs.size()) < def->minInputs || op.results.empty()) return std::nullopt;
-        if (!inferOperator(op, inputs, outputs).ok()) return std::nullopt;
-        const InferContext context(op, inputs, outputs);
-        if (__builtin_add_overflow(sum, def->macs(context), &sum)) return std::nullopt;
+        const std::optional<int64_t> macs = operatorMacs(op, tensors);
+        if (!macs || __builtin_add_overflow(sum, *macs, &sum)) return std::nullopt;
     }
     return sum;
 }

@@ -79,6 +79,14 @@ Result<std::string> outputPath(const Arguments& arguments, std::string_view comm
         .note("for example: " + std::string(example));
 }
 
+SaveOptions savingOptions(const Arguments& arguments)
+{
+    SaveOptions options;
+    options.format = arguments.text("format");
+    options.overwrite = arguments.has("force");
+    return options;
+}
+
 std::string outputFormat(const std::string& path, const std::string& format)
 {
     if (!format.empty()) return format;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/wiring/command_line.h"
+#include "converters/formats.h"
 #include "engine/api/inputs/run_target.h"
 #include "engine/base/result.h"
 #include "engine/tensor/npy.h"
@@ -39,6 +40,9 @@ private:
 
 /// What `--output` of a command that writes a file says. Errors: usage (it is missing), with `example`.
 Result<std::string> outputPath(const Arguments& arguments, std::string_view command, std::string_view example);
+
+/// What `--format` and `--force` say of a model that is written.
+SaveOptions savingOptions(const Arguments& arguments);
 
 /// The extension of `path` without its dot, or `format` if that is given.
 std::string outputFormat(const std::string& path, const std::string& format);

@@ -72,6 +72,12 @@ void LoopCounter::invocationEnded(const InvocationEnd&)
     if (!m_stack.empty()) m_stack.pop_back();
 }
 
+void LoopCounter::loopEnded(int64_t trips)
+{
+    if (m_stack.empty()) return;
+    if (const int loop = m_places[static_cast<size_t>(m_stack.back())].loop; loop >= 0) m_loops[static_cast<size_t>(loop)].trips += trips;
+}
+
 void OperatorTimes::operatorExecuted(const OperatorEvent& e)
 {
     Sum& sum = m_sums[{e.graph, e.op}];
@@ -79,11 +85,23 @@ void OperatorTimes::operatorExecuted(const OperatorEvent& e)
     if (e.ns > 0) sum.ns += e.ns;
 }
 
-std::string OperatorTimes::table(const Model& model, const KernelReport& kernels, Profile wanted) const
+namespace {
+
+/// "12.3 %".
+std::string percentText(double share)
+{
+    std::array<char, 32> text = {};
+    std::snprintf(text.data(), text.size(), "%.1f %%", 100.0 * share);
+    return text.data();
+}
+
+} // namespace
+
+std::string OperatorTimes::table(const Model& model, const KernelReport& kernels, Profile wanted, const Ceiling* ceiling) const
 {
     constexpr size_t kShown = 20;
     struct Row {
-        std::string graph, op, place;
+        std::string graph, op, place, ofCeiling;
         Sum sum;
         bool call = false;
     };
@@ -95,16 +113,24 @@ std::string OperatorTimes::table(const Model& model, const KernelReport& kernels
         const bool isHere = std::ranges::any_of(kernels.fallbacks(),
                                                 [&](const KernelFallback& f) { return f.graph == place.first && f.op == place.second; });
         const bool isCall = !calleesOf(op).empty();
-        Row row{graph.id, op.kind.name + "#" + std::to_string(place.second.index), isHere || isCall ? "cpu" : "vulkan", sum, isCall};
+        const bool isDevice = wanted == Profile::vulkan;
+        const std::string_view ran = isCall ? (isDevice ? "cpu" : "") : isHere ? (isDevice ? "cpu" : "reference") : profileName(wanted);
+        Row row{graph.id, op.kind.name + "#" + std::to_string(place.second.index), std::string(ran), {}, sum, isCall};
+        if (ceiling && !isCall)
+            if (const auto work = ceiling->work.find(place); work != ceiling->work.end())
+                row.ofCeiling = percentText(ceiling->machine.shareOf(
+                    work->second, static_cast<double>(sum.ns) / 1e9 / static_cast<double>(std::max<int64_t>(sum.count, 1)),
+                    ceiling->threads));
         if (!row.call) total += sum.ns; // a call's time is that of the operators inside it
         rows.push_back(std::move(row));
     }
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.sum.ns > b.sum.ns; });
     std::vector<std::string> heads = {"operator", "graph", "times", "time", "each", "share"};
-    const bool hasDevice = wanted == Profile::vulkan;
-    if (hasDevice) heads.emplace_back("on");
+    const bool hasPlaces = wanted != Profile::reference;
+    if (ceiling) heads.emplace_back("of ceiling");
+    if (hasPlaces) heads.emplace_back(wanted == Profile::vulkan ? "on" : "kernel");
     Table table(std::move(heads));
-    for (size_t c = 2; c < 6; ++c) table.align(c, Align::right);
+    for (size_t c = 2; c < (ceiling ? 7U : 6U); ++c) table.align(c, Align::right);
     int64_t rest = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
         const Row& row = rows[i];
@@ -112,18 +138,16 @@ std::string OperatorTimes::table(const Model& model, const KernelReport& kernels
             if (!row.call) rest += row.sum.ns;
             continue;
         }
-        std::array<char, 32> share = {};
-        if (row.call) std::snprintf(share.data(), share.size(), "callees");
-        else
-            std::snprintf(share.data(), share.size(), "%.1f %%",
-                          total > 0 ? 100.0 * static_cast<double>(row.sum.ns) / static_cast<double>(total) : 0.0);
+        const std::string share =
+            row.call ? "callees" : percentText(total > 0 ? static_cast<double>(row.sum.ns) / static_cast<double>(total) : 0.0);
         std::vector<std::string> cells = {row.op,
                                           row.graph,
                                           std::to_string(row.sum.count),
                                           durationText(row.sum.ns),
                                           durationText(row.sum.ns / std::max<int64_t>(row.sum.count, 1)),
-                                          share.data()};
-        if (hasDevice) cells.push_back(row.place);
+                                          share};
+        if (ceiling) cells.push_back(row.ofCeiling);
+        if (hasPlaces) cells.push_back(row.place);
         table.add(std::move(cells));
     }
     if (rows.size() > kShown) table.add({std::to_string(rows.size() - kShown) + " others", "", "", durationText(rest)});

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "app/output/console.h"
+#include "app/wiring/operator_work.h"
 #include "app/wiring/session.h"
 #include "engine/kernels/selection.h"
 #include "engine/observe/execution_observer.h"
+#include "engine/observe/loop_totals.h"
 
 #include <cstdint>
 #include <map>
@@ -15,13 +17,19 @@
 
 namespace loopscope::app {
 
-/// Counts the trips of every loop by its place, iterations of outer loops summed up.
-class LoopCounter final : public ExecutionObserver {
+/// Counts the trips of every loop by its place, iterations of outer loops summed up. What the model prints it hands on.
+class LoopCounter final : public ExecutionObserver, public LoopTotals {
 public:
+    explicit LoopCounter(ExecutionObserver* printed = nullptr) : m_printed(printed) {}
     bool wantsOperators() const override { return false; }
     void runStarted(const RunStart& e) override;
     void invocationStarted(const InvocationStart& e) override;
     void invocationEnded(const InvocationEnd& e) override;
+    void loopEnded(int64_t trips) override;
+    void printed(const PrintedText& e) override
+    {
+        if (m_printed) m_printed->printed(e);
+    }
 
     /// In order of first entry.
     std::vector<LoopTrips> loops() const { return m_loops; }
@@ -48,6 +56,7 @@ private:
     int placeOf(const InvocationStart& e);
     int newPlace(const InvocationStart& e, int parent);
 
+    ExecutionObserver* const m_printed;
     const Model* m_model = nullptr;
     std::vector<Place> m_places; ///< the first is outside of everything
     std::vector<int> m_stack;    ///< places of the open invocations
@@ -60,8 +69,15 @@ public:
     bool wantsTimes() const override { return true; }
     void operatorExecuted(const OperatorEvent& e) override;
 
-    /// Operators by time, the slowest 20, with a last line for the rest; where a device runs some of them, which.
-    std::string table(const Model& model, const KernelReport& kernels, Profile wanted) const;
+    /// What durations are held against: a column with the share of the machine's measured ceiling.
+    struct Ceiling {
+        WorkByOperator work;
+        MachineCeiling machine;
+        int threads = 1;
+    };
+    /// Operators by time, the slowest 20, with a last line for the rest; where other kernels than the reference's or a device run some of
+    /// them, which.
+    std::string table(const Model& model, const KernelReport& kernels, Profile wanted, const Ceiling* ceiling = nullptr) const;
 
 private:
     struct Sum {

@@ -13,6 +13,7 @@
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
+#include "engine/api/debug_session.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/base/text.h"
 #include "engine/exec/make_executor.h"
@@ -46,12 +47,41 @@ std::function<Result<std::unique_ptr<RunRecorder>>(const RecordingRequest&)> rec
 
 } // namespace
 
+namespace {
+
+/// A recording: stepped through as far as it was recorded, without running the model.
+Result<DebugSubject> recordedSubject(const std::string& path);
+
+/// What an operator of that address gave in the run of a recording, which is replayed beside the run that wants it.
+Result<GivenResult> recordedResult(const std::string& path, int slot)
+{
+    LS_TRY(DebugSubject subject, recordedSubject(path));
+    auto replay = std::make_shared<DebugSession>(std::move(subject));
+    LS_TRY([[maybe_unused]] const Stop begun, replay->begin({{}, false}));
+    LS_TRY([[maybe_unused]] const Stop ended, replay->move(request::GoToEnd())); // where all of its values are behind it
+    return GivenResult([replay, path, slot](const std::string& address) -> Result<Array> {
+        const std::string place = address + ":" + std::to_string(slot);
+        const auto read = [&](Inspector& inspector) -> Result<Array> {
+            LS_TRY(const std::vector<EvaluatedValue> values, inspector.evaluate({}, "{" + place + "}"));
+            if (values.size() != 1 || values.front().tensor.data == nullptr)
+                return Error(ErrorCode::execution, "not recorded").at(place).expected("a recording of level all");
+            return copyOf(values.front().tensor);
+        };
+        Result<Array> array = replay->ask(read);
+        if (!array.ok()) return std::move(array).takeError().at(fileNameOf(path));
+        return array;
+    });
+}
+
+} // namespace
+
 Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options)
 {
     const std::string profile(profileName(options.profile));
     LS_CHECK_OK(giveDevice(options));
     LS_TRY(DebugSubject subject, subjectOf(model, name, {signature, {}, std::move(options)}));
     subject.record = recorderOf(model, profile, {});
+    subject.recorded = recordedResult;
     return subject;
 }
 
@@ -82,30 +112,15 @@ Result<BoundInputs> recordedInputs(const std::string& path, const RunTarget& run
 }
 
 /// `recording`: the file that `subject` is stepped through; empty: it is a model.
-Status holdAgainst(DebugSubject& subject, const std::string& recording, const std::string& path, const Tolerance& tolerance,
-                   const ExecutionOptions& options)
+Status holdAgainstModel(DebugSubject& subject, const std::string& recording, LoadedModel file, const Tolerance& tolerance,
+                        const ExecutionOptions& options)
 {
-    const Model& model = *subject.model;
-    const GraphId root = subject.target.graph;
-    if (path.ends_with(".npz")) {
-        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) {
-            return arraysOf(path, model, root, tolerance);
-        };
-        return {};
-    }
-    if (isTraceFile(path)) {
-        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) -> Result<std::unique_ptr<Reference>> {
-            LS_TRY(RecordingFile file, openRecording(path, 0));
-            std::unique_ptr<Executor> executor = replayExecutor(std::move(file), nullptr);
-            return referenceToRun(fileNameOf(path), std::move(executor), model, root, tolerance, nullptr);
-        };
-        return {};
-    }
     struct Other {
         LoadedModel file;
         RunTarget target;
     };
-    LS_TRY(LoadedModel file, loadModel(path));
+    const Model& model = *subject.model;
+    const GraphId root = subject.target.graph;
     LS_CHECK_OK(selectAlike(file.model, *subject.model, subject.target));
     auto other = std::make_shared<Other>(Other{std::move(file), {}});
     LS_TRY(other->target, targetOf(other->file, ""));
@@ -127,7 +142,36 @@ Status holdAgainst(DebugSubject& subject, const std::string& recording, const st
     return {};
 }
 
+/// `recording`: the file that `subject` is stepped through; empty: it is a model.
+Status holdAgainst(DebugSubject& subject, const std::string& recording, const std::string& path, const Tolerance& tolerance,
+                   const ExecutionOptions& options)
+{
+    const Model& model = *subject.model;
+    const GraphId root = subject.target.graph;
+    if (path.ends_with(".npz")) {
+        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) {
+            return arraysOf(path, model, root, tolerance);
+        };
+        return {};
+    }
+    if (isTraceFile(path)) {
+        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) -> Result<std::unique_ptr<Reference>> {
+            LS_TRY(RecordingFile file, openRecording(path, 0));
+            std::unique_ptr<Executor> executor = replayExecutor(std::move(file), nullptr);
+            return referenceToRun(fileNameOf(path), std::move(executor), model, root, tolerance, nullptr);
+        };
+        return {};
+    }
+    LS_TRY(LoadedModel file, loadModel(path));
+    return holdAgainstModel(subject, recording, std::move(file), tolerance, options);
+}
+
 } // namespace
+
+Status holdAgainst(DebugSubject& subject, LoadedModel other, const Tolerance& tolerance, const ExecutionOptions& options)
+{
+    return holdAgainstModel(subject, {}, std::move(other), tolerance, options);
+}
 
 Status holdAgainst(DebugSubject& subject, const std::string& path, const Tolerance& tolerance, const ExecutionOptions& options)
 {
@@ -151,7 +195,6 @@ std::string selectionText(const Model& model, GraphId root, size_t nodes)
     return text;
 }
 
-/// A recording: stepped through as far as it was recorded, without running the model.
 Result<DebugSubject> recordedSubject(const std::string& path)
 {
     DebugSubject subject;
@@ -183,8 +226,9 @@ Result<DebugSubject> recordedAgainst(const std::string& path, const Arguments& a
 
 } // namespace
 
-Result<DebugSubject> openSubject(const Arguments& arguments)
+Result<DebugSubject> openSubject(const Arguments& typed)
 {
+    Arguments arguments = typed;
     if (arguments.has("trace")) {
         if (!arguments.positionals.empty()) return Error(ErrorCode::usage, "'debug' takes a model or --trace, not both");
         return recordedAgainst(arguments.text("trace"), arguments);
@@ -195,6 +239,7 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
             .expected("loopscope debug MODEL or debug --trace FILE")
             .note("for example: loopscope debug samples/text/collatz.lsir -i x=27");
     if (isTraceFile(arguments.positionals[0])) return recordedAgainst(arguments.positionals[0], arguments);
+    LS_TRY(const bool isKept, useLoopFile(arguments));
     LS_TRY(const ExecutionOptions options, executionOptions(arguments));
     LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
     LS_TRY(std::vector<std::string> inputs, inputSources(arguments));
@@ -212,6 +257,7 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), signature, options));
     subject.owner = file;
     subject.selection = selection;
+    if (isKept) subject.note = loopNote(arguments.positionals[0]);
     subject.record = recorderOf(file->model, std::string(profileName(options.profile)), file);
     subject.inputs = std::move(inputs);
     if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));

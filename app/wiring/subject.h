@@ -6,6 +6,10 @@
 
 #include <string>
 
+namespace loopscope {
+struct LoadedModel;
+}
+
 namespace loopscope::app {
 
 /// A model to be run, which outlives it, and can be recorded. Errors: as of subjectOf().
@@ -14,6 +18,9 @@ Result<DebugSubject> liveSubject(const Model& model, const std::string& name, co
 /// Makes `subject` be held against another model or the arrays of an .npz, which are opened now; the reference run begins with each run.
 /// Errors: as of opening them.
 Status holdAgainst(DebugSubject& subject, const std::string& path, const Tolerance& tolerance, const ExecutionOptions& options);
+
+/// The same against a model that is there. `subject`'s model is alike: the same inputs and outputs by name or place.
+Status holdAgainst(DebugSubject& subject, LoadedModel other, const Tolerance& tolerance, const ExecutionOptions& options);
 
 /// From the options of `debug`. It owns its model. Errors: usage, badFile, unsupported.
 Result<DebugSubject> openSubject(const Arguments& arguments);

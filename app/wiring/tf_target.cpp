@@ -5,6 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
+#include "engine/transform/graph_editor.h"
 
 #include <algorithm>
 
@@ -80,6 +81,21 @@ std::string valueOf(const Model& model, const Signature* signature, std::vector<
         for (const SignatureBinding& binding : signature->*side)
             if (binding.name == name) return model.graph(signature->graph).value(binding.value).id;
     return name;
+}
+
+/// An input of an entry point that is called in front of a host loop, and of none that is called in it.
+bool isOfBefore(const Model& model, const Signature* main, const std::string& name, const Arguments& arguments)
+{
+    const auto has = [&](const Signature& signature, std::string_view wanted) {
+        return std::ranges::find(signature.inputs, wanted, &SignatureBinding::name) != signature.inputs.end();
+    };
+    if (main != nullptr && has(*main, name)) return false;
+    for (const std::string& key : arguments.all("before")) {
+        const auto signature = std::ranges::find(model.signatures, key, &Signature::key);
+        if (signature == model.signatures.end()) continue;
+        if (has(*signature, name) || (name.starts_with(key + ".") && has(*signature, name.substr(key.size() + 1)))) return true;
+    }
+    return false;
 }
 
 /// `--fetch a,b` is `--fetch a --fetch b`: names of nodes hold no commas.
@@ -161,18 +177,44 @@ Result<RunSelection> selectionFromArguments(LoadedModel& file, const Arguments& 
         for (const char* option : {"input", "feed"})
             for (const std::string& text : arguments.all(option)) {
                 LS_TRY(const InputOption input, splitInputOption(text));
-                if (!input.name.empty() && input.name != "all")
+                if (!input.name.empty() && input.name != "all" && !isOfBefore(model, signature, input.name, arguments))
                     asked.feeds.push_back(valueOf(model, signature, &Signature::inputs, input.name));
             }
     LS_CHECK_OK(addInitialisers(model, arguments));
     return completeSelection(model, std::move(asked), key);
 }
 
+namespace {
+
+/// What is called in front of a host loop (--before) gets a graph of its own, since signatures of one file share theirs.
+Result<std::vector<OtherRun>> runsBefore(Model& model, const Arguments& arguments)
+{
+    std::vector<OtherRun> runs;
+    for (const std::string& key : arguments.all("before")) {
+        LS_CHECK_OK(checkSignature(model, key));
+        const auto signature = std::ranges::find(model.signatures, key, &Signature::key);
+        if (signature == model.signatures.end() || std::ranges::any_of(runs, [&](const OtherRun& o) { return o.root == signature->graph; }))
+            continue; // called twice: once selected
+        LS_TRY(RunSelection selection, completeSelection(model, {}, key));
+        std::string id = key;
+        for (int k = 1; model.findGraph(id).valid(); ++k) id = key + "_" + std::to_string(k);
+        Graph graph = copyGraph(model.graph(signature->graph), id);
+        signature->graph = GraphId(std::ssize(model.graphs));
+        runs.push_back({signature->graph, std::move(selection)});
+        model.graphs.push_back(std::move(graph));
+    }
+    return runs;
+}
+
+} // namespace
+
 Status selectFromArguments(LoadedModel& file, const Arguments& arguments)
 {
     if (file.model.dialect != Dialect::tf) return {};
     LS_TRY(const RunSelection selection, selectionFromArguments(file, arguments));
-    LS_TRY(file.model, selectForRun(file.model, rootOf(file.model, arguments.text("signature")), selection));
+    const GraphId root = rootOf(file.model, arguments.text("signature"));
+    LS_TRY(const std::vector<OtherRun> before, runsBefore(file.model, arguments));
+    LS_TRY(file.model, selectForRun(file.model, root, selection, before));
     return {};
 }
 

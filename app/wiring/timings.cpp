@@ -1,5 +1,7 @@
 #include "app/wiring/timings.h"
 
+#include "app/output/json_writer.h"
+#include "app/wiring/signals.h"
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
 #include "engine/tensor/npz.h"
@@ -8,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,9 +26,10 @@ namespace loopscope::app {
 
 namespace {
 
-/// Prints one duration in nanoseconds a line. Inputs are found by their position: names differ between signatures and graphs.
+/// Prints a line a run, of those that count the duration in nanoseconds. Each input has all names that it is known by; only where none of
+/// them is one of the interpreter's are inputs taken in their order.
 constexpr const char* kLiteRtScript = R"(
-import sys, time
+import json, sys, time
 import numpy as np
 try:
     from ai_edge_litert.interpreter import Interpreter
@@ -35,21 +39,35 @@ except ImportError:
     except ImportError:
         from tensorflow.lite import Interpreter
 model, arrays, threads, warmup, repeat = sys.argv[1], np.load(sys.argv[2]), *map(int, sys.argv[3:6])
+asked = json.loads(sys.argv[6])
 interpreter = Interpreter(model_path=model, num_threads=threads)
 values = [arrays[name] for name in arrays.files]
-details = interpreter.get_input_details()
-for detail, value in zip(details, values):
-    if list(detail["shape"]) != list(value.shape):
-        interpreter.resize_tensor_input(detail["index"], value.shape)
-interpreter.allocate_tensors()
+def named(wanted):
+    found = [next((i for i, names in enumerate(asked["inputs"]) if name in names), -1) for name in wanted]
+    return found if sorted(found) == list(range(len(values))) else list(range(len(values)))
+if asked["signature"]:
+    runner = interpreter.get_signature_runner(asked["signature"])
+    names = list(runner.get_input_details())
+    given = {name: values[i] for name, i in zip(names, named(names))}
+    call = lambda: runner(**given)
+else:
+    details = interpreter.get_input_details()
+    pairs = [(detail, values[i]) for detail, i in zip(details, named([detail["name"] for detail in details]))]
+    for detail, value in pairs:
+        if list(detail["shape"]) != list(value.shape):
+            interpreter.resize_tensor_input(detail["index"], value.shape)
+    interpreter.allocate_tensors()
+    def call():
+        for detail, value in pairs:
+            interpreter.set_tensor(detail["index"], value)
+        interpreter.invoke()
 for run in range(warmup + repeat):
     started = time.perf_counter_ns()
-    for detail, value in zip(details, values):
-        interpreter.set_tensor(detail["index"], value)
-    interpreter.invoke()
-    if run >= warmup:
-        print(time.perf_counter_ns() - started)
+    call()
+    print(time.perf_counter_ns() - started if run >= warmup else "", flush=True)
 )";
+
+constexpr double kStarting = 60; ///< seconds that Python may take until its first run
 
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
 
@@ -71,8 +89,9 @@ struct TemporaryFolder {
     std::string path; ///< empty: it could not be made
 };
 
-/// Runs a program with its output in a file. Errors: execution, if it cannot be started. The exit status.
-Result<int> runProgram(const std::vector<std::string>& words, const std::string& outPath, const std::string& errorPath)
+/// Runs a program with its output in a file. `timeout`: seconds that may pass between two pieces of output, more at the start; ≤ 0: any.
+/// The exit status. Errors: unsupported, if it cannot be started; execution (the time limit); cancelled.
+Result<int> runProgram(const std::vector<std::string>& words, const std::string& outPath, const std::string& errorPath, double timeout)
 {
     std::vector<char*> argv;
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -85,8 +104,32 @@ Result<int> runProgram(const std::vector<std::string>& words, const std::string&
     const int failed = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) return Error(ErrorCode::unsupported, "cannot start '" + words.front() + "': " + std::strerror(failed));
+    const auto end = [pid] {
+        kill(pid, SIGKILL);
+        while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    };
+    uintmax_t printed = 0;
+    int64_t since = nowNs();
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    for (pid_t ended = 0; ended != pid; ended = waitpid(pid, &status, WNOHANG)) {
+        if (ended < 0 && errno != EINTR)
+            return Error(ErrorCode::execution, "cannot wait for '" + words.front() + "'").found(std::strerror(errno));
+        if (interruptFlag().requested()) {
+            end();
+            return Error(ErrorCode::cancelled, "cancelled");
+        }
+        std::error_code ignored;
+        if (const uintmax_t size = std::filesystem::file_size(outPath, ignored); !ignored && size != printed) {
+            printed = size;
+            since = nowNs();
+        }
+        const double waited = static_cast<double>(nowNs() - since) / 1e9;
+        if (timeout > 0 && waited > timeout + (printed == 0 ? kStarting : 0)) {
+            end();
+            return timeLimitError(timeout);
+        }
+        usleep(5'000);
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
@@ -155,10 +198,19 @@ Result<Timing> timeLiteRt(const AskedRun& asked, int64_t warmup, int64_t repeat)
         inputs.push_back({"input" + std::to_string(i), views.back()});
     }
     LS_CHECK_OK(writeNpz(arrays, inputs, false));
+    JsonWriter asks;
+    asks.beginObject().key("signature").value(asked.target.signature).key("inputs").beginArray();
+    for (const Port& port : asked.target.inputs) {
+        asks.beginArray().value(port.name);
+        for (const std::string& alias : port.aliases) asks.value(alias);
+        asks.endArray();
+    }
+    asks.endArray().endObject();
     const char* const python = std::getenv("LOOPSCOPE_PYTHON");
-    LS_TRY(const int status, runProgram({python != nullptr ? python : "python3", "-c", kLiteRtScript, asked.file.path, arrays,
-                                         std::to_string(asked.options.threads), std::to_string(warmup), std::to_string(repeat)},
-                                        out, errors));
+    LS_TRY(const int status,
+           runProgram({python != nullptr ? python : "python3", "-c", kLiteRtScript, asked.file.path, arrays,
+                       std::to_string(asked.options.threads), std::to_string(warmup), std::to_string(repeat), asks.text()},
+                      out, errors, asked.timeout));
     if (status != 0) {
         const std::string said = lastLine(errors);
         return Error(ErrorCode::unsupported, "LiteRT beside it: " + (said.empty() ? "exit status " + std::to_string(status) : said))

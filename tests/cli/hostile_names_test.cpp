@@ -1,6 +1,7 @@
 // Names that would rewrite the terminal: every string of a model holds escape sequences, in eight bits and as characters, and every command
 // that could print one is run. What comes out may show them, it must not contain them.
 #include "engine/base/visible_text.h"
+#include "tests/scratch.h"
 
 #include <array>
 #include <cstdio>
@@ -87,7 +88,6 @@ class HostileNames : public testing::Test {
 protected:
     void SetUp() override
     {
-        std::filesystem::create_directories(m_folder);
         for (const auto& [name, text] :
              {std::pair{"model.lsir", kModel}, {"missing.lsir", kMissing}, {"broken.lsir", kBroken}, {"graph.lsir", kGraph}}) {
             std::string hostile;
@@ -101,7 +101,6 @@ protected:
     }
     void TearDown() override
     {
-        std::filesystem::remove_all(m_folder);
         // Most lines did come as far as the names: what prints none of them tests nothing.
         EXPECT_GE(m_shown * 10, m_lines * 6) << m_shown << " of " << m_lines;
     }
@@ -128,7 +127,8 @@ protected:
     int m_lines = 0, m_shown = 0; ///< of expectEscaped, and those whose output had a hostile name
 
 private:
-    std::string m_folder = (std::filesystem::temp_directory_path() / ("hostile_names." + std::to_string(getpid()))).string();
+    ScratchFolder m_scratch;
+    std::string m_folder = m_scratch.path();
     std::string m_program;
 };
 
@@ -160,7 +160,8 @@ TEST_F(HostileNames, reach_no_terminal_through_recordings)
          {"loopscope info a.lstrace", "loopscope list a.lstrace", "loopscope check a.lstrace --verbose; loopscope list a.lstrace",
           "loopscope query a.lstrace 'SELECT name FROM op'; loopscope query a.lstrace slowest; loopscope info a.lstrace --json",
           "loopscope query a.lstrace 'SELECT * FROM value' --json", "loopscope query a.lstrace 'SELECT * FROM value' --csv",
-          "loopscope diff a.lstrace b.lstrace; loopscope list b.lstrace",
+          "loopscope diff a.lstrace b.lstrace; loopscope list b.lstrace", "loopscope report a.lstrace -o a.html; cat a.html",
+          "loopscope report b.lstrace -o b.html; cat b.html", "loopscope report a.lstrace -o a.md; cat a.md",
           "loopscope export a.lstrace -o a.csv; cat a.csv; loopscope info a.lstrace", "loopscope export a.lstrace -o a.json; cat a.json",
           "loopscope debug --trace a.lstrace --batch --ex -start --ex '-step 3' --ex -bt --ex -list --ex '-info model' --ex '-print x'"})
         expectEscaped(line);

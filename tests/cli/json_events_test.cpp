@@ -5,6 +5,7 @@
 #include "app/terminal/json_events.h"
 #include "app/wiring/subject.h"
 #include "engine/base/bytes.h"
+#include "tests/scratch.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -13,7 +14,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 namespace loopscope::app {
@@ -303,24 +303,27 @@ apropos loop
 
 TEST_F(JsonAnswers, of_every_command_are_what_the_page_says)
 {
-    const std::string folder = ::testing::TempDir() + "json_events" + std::to_string(getpid());
+    const ScratchFolder scratch;
+    const std::string file = scratch.path("session");
     Debugged loop({"samples/text/collatz.lsir", "-i", "x=27"});
     std::istringstream lines(kLines);
     for (std::string line; std::getline(lines, line);) expectAnswer(loop, line);
     for (const std::string& line :
-         {"save " + folder + ".ls", "load " + folder + ".ls", "source " + folder + ".ls", "record on " + folder + ".lstrace",
-          std::string("run"), std::string("record"), std::string("record off"), std::string("quit")})
+         {"save " + file + ".ls", "load " + file + ".ls", "source " + file + ".ls", "record on " + file + ".lstrace", std::string("run"),
+          std::string("record"), std::string("record off"), std::string("quit")})
         expectAnswer(loop, line);
 
     Debugged frames({"samples/text/v1_collatz.lsir", "-i", "n=6"});
     for (const char* const line : {"start", "step 9", "frames", "tokens", "ready", "dead", "order 7"}) expectAnswer(frames, line);
+
+    Debugged given({"tests/cli/no_kernel.lsir", "-i", "x=[1.0,2.0]"});
+    for (const char* const line : {"start", "give custom#1 = 1"}) expectAnswer(given, line);
 
     Debugged against({"samples/text/layers_int8.lsir", "-i", "x=@7", "--against", "samples/text/layers_float.lsir"});
     for (const char* const line : {"start", "step", "compare", "drift", "info against"}) expectAnswer(against, line);
 
     for (const TerminalCommand& command : terminalCommands()) EXPECT_TRUE(seen.contains(std::string(command.name))) << command.name;
     for (const auto& [command, forms] : page.results) EXPECT_TRUE(seen.contains(command)) << command << " is on the page";
-    for (const char* const suffix : {".ls", ".lstrace"}) std::remove((folder + suffix).c_str());
 }
 
 TEST_F(JsonAnswers, of_errors_say_what_was_found)

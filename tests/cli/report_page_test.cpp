@@ -1,12 +1,12 @@
-// The page of `raise --report` in a browser: what is clicked or pointed at brings its partner into view. Skipped where no browser is.
+// The pages of `raise --report` and `report` in a browser: what is clicked or pointed at brings its partner into view, and a recording's
+// page has its plots and its first NaN. Skipped where no browser is.
 #include "engine/base/bytes.h"
+#include "tests/scratch.h"
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
-#include <unistd.h>
 
 namespace loopscope::app {
 namespace {
@@ -28,19 +28,16 @@ protected:
         m_browser = outputOf("for b in chromium chromium-browser google-chrome chrome; do command -v $b && break; done");
         while (m_browser.ends_with('\n')) m_browser.pop_back();
         if (m_browser.empty()) GTEST_SKIP() << "no browser here";
-        m_folder = std::filesystem::temp_directory_path() / ("report_page." + std::to_string(getpid()));
-        std::filesystem::create_directories(m_folder);
         const char* const program = std::getenv("LOOPSCOPE");
         ASSERT_NE(program, nullptr) << "set LOOPSCOPE to the program";
-        outputOf(std::string(program) + " raise samples/text/v1_collatz.lsir --report " + path("page.html"));
+        makePage(program);
     }
-    void TearDown() override
+    virtual void makePage(const std::string& program)
     {
-        std::error_code ignored;
-        std::filesystem::remove_all(m_folder, ignored);
+        outputOf(program + " raise samples/text/v1_collatz.lsir --report " + path("page.html"));
     }
 
-    std::string path(const std::string& name) const { return (m_folder / name).string(); }
+    std::string path(const std::string& name) const { return m_folder.path(name); }
 
     /// The page as it stands after `script` has run behind its own.
     std::string after(const std::string& script) const
@@ -72,7 +69,7 @@ protected:
         return count;
     }
 
-    std::filesystem::path m_folder;
+    ScratchFolder m_folder;
     std::string m_browser;
 };
 
@@ -97,6 +94,58 @@ TEST_F(ReportPage, pointingMarksPartnersUntilThePointerLeaves)
     const std::string over = "part('before', 'main/collatz:frame/rest').dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));";
     EXPECT_EQ(marked(after(over), "after", "near"), 1);
     EXPECT_EQ(marked(after(over + "document.body.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));"), "after", "near"), 0);
+}
+
+class RecordingPage : public ReportPage {
+protected:
+    void makePage(const std::string& program) override
+    {
+        outputOf(program + " trace samples/text/nan_at_7.lsir -i n=12 -o " + path("run.lstrace") + " && " + program + " report " +
+                 path("run.lstrace") + " -o " + path("page.html"));
+    }
+
+    /// How often `text` stands in the page.
+    static int count(const std::string& page, std::string_view text)
+    {
+        int times = 0;
+        for (size_t at = page.find(text); at != page.npos; at = page.find(text, at + 1)) ++times;
+        return times;
+    }
+};
+
+TEST_F(RecordingPage, aRowHoldsItsOperatorInTheGraph)
+{
+    // The slowest operator, whichever it was.
+    const std::string page =
+        after("[...document.querySelectorAll('h2')].find(h => h.textContent === 'The slowest operators')"
+              ".nextElementSibling.querySelector('tr.partner td').dispatchEvent(new MouseEvent('click', {bubbles: true}));");
+    EXPECT_EQ(marked(page, "before", "on"), 1) << says(page);
+    EXPECT_NE(says(page), "");
+}
+
+TEST_F(RecordingPage, namesAreNoMarkup)
+{
+    const std::string evil = "<img src=x onerror=alert(1)>'\"</script><svg onload=alert(1)>";
+    std::string name;
+    for (const char c : evil) name += c == '"' ? "\\\"" : std::string(1, c);
+    const std::string text = "lsir 1\ngraph main(\"" + name + "\": f32[2]) {\n  \"y" + name + "\" = log(\"" + name +
+                             "\") : f32[2]\n  return \"y" + name + "\"\n}\n";
+    ASSERT_TRUE(writeFile(path(evil.substr(0, 4) + ".lsir"), text, true).ok());
+    outputOf("cd '" + m_folder.path() + "' && L='" + std::getenv("LOOPSCOPE") +
+             "' && $L trace '<img.lsir' -i -1 -o evil.lstrace --level all && $L report evil.lstrace -o page.html --force");
+    const std::string page = after("document.body.dataset.elements = document.querySelectorAll('img, [onload], [onerror]').length;");
+    EXPECT_EQ(count(page, "data-elements=\"0\""), 1);
+    EXPECT_GT(count(page, "onerror=alert"), 3) << "the name is nowhere";
+}
+
+TEST_F(RecordingPage, thePlotsShowWhereTheNanBegins)
+{
+    const std::string page = after("document.body.dataset.curves = document.querySelectorAll('svg .curve').length;"
+                                   "document.body.dataset.lost = document.querySelectorAll('svg .lost').length;"
+                                   "document.body.dataset.elsewhere = document.querySelectorAll('link, img, iframe, script[src]').length;");
+    EXPECT_EQ(count(page, "data-curves=\"0\""), 0);
+    EXPECT_EQ(count(page, "data-lost=\"0\""), 0);
+    EXPECT_EQ(count(page, "data-elsewhere=\"0\""), 1);
 }
 
 } // namespace

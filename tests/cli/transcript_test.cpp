@@ -4,6 +4,7 @@
 // the indented blocks run that begin with `$`, in a folder of their own that holds samples/ and nothing else.
 #include "app/check/ltest_file.h"
 #include "engine/base/bytes.h"
+#include "tests/scratch.h"
 
 #include <array>
 #include <cstdio>
@@ -57,8 +58,8 @@ class Transcript : public testing::TestWithParam<std::string> {};
 
 TEST_P(Transcript, repeats)
 {
-    const std::string folder = (std::filesystem::temp_directory_path() / ("transcript." + std::to_string(getpid()))).string();
-    std::filesystem::create_directories(folder);
+    const ScratchFolder scratch;
+    const std::string& folder = scratch.path();
     const char* program = std::getenv("LOOPSCOPE");
     ASSERT_NE(program, nullptr) << "set LOOPSCOPE to the program";
     const std::string binary = std::filesystem::path(program).parent_path().string();
@@ -91,7 +92,6 @@ TEST_P(Transcript, repeats)
         const std::string difference = matchReply(command.reply, splitLines(output));
         EXPECT_EQ(difference, "") << GetParam() << ":" << command.line << ": " << command.text << "\n" << output;
     }
-    std::filesystem::remove_all(folder);
 }
 
 std::vector<std::string> transcripts()

@@ -164,6 +164,7 @@ TEST(DebugSession, requests_are_the_commands_that_a_person_types)
         {Move(GoToAddress{parseAddress("main/while#0@3:body/if#2").value()}), "goto main/while#0@3:body/if#2"},
         {Move(GoToWrite{HistoryQuery::nextChange, "n"}), "nextchange n -g"},
         {SetValue{"n[0]", "7"}, "set n[0] = 7"},
+        {GiveOutput{"sinh#1", "out.npy"}, "give sinh#1 = out.npy"},
         {AddBreakpoint{watchFor("n")}, "watch n"},
         {RemoveBreakpoint{}, "delete"},
         {EnableBreakpoint{3, false}, "disable 3"},

@@ -7,11 +7,10 @@
 #include "engine/api/inputs/literal.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
+#include "tests/scratch.h"
 
-#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace loopscope::app {
 namespace {
@@ -27,9 +26,7 @@ constexpr std::string_view kUnknown = "graph main(x: i32[2], y: i32[2]) {\n  z =
 
 class Golden : public testing::Test {
 protected:
-    void SetUp() override { std::filesystem::create_directories(m_folder); }
-    void TearDown() override { std::filesystem::remove_all(m_folder); }
-    std::string folder() const { return m_folder.string(); }
+    const std::string& folder() const { return m_folder.path(); }
 
     void model(std::string_view text)
     {
@@ -69,7 +66,7 @@ protected:
     }
 
 private:
-    std::filesystem::path m_folder = std::filesystem::temp_directory_path() / ("golden_test." + std::to_string(getpid()));
+    ScratchFolder m_folder;
 };
 
 TEST_F(Golden, a_right_answer_passes_and_a_wrong_one_says_what_differs)

@@ -8,17 +8,16 @@
 #include "engine/tensor/npz.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/value_text.h"
+#include "tests/scratch.h"
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <jpeglib.h>
 #include <png.h>
-#include <unistd.h>
 
 namespace loopscope::app {
 namespace {
@@ -41,9 +40,7 @@ RunTarget targetOf(const std::vector<std::pair<std::string, TensorType>>& inputs
 
 class Inputs : public testing::Test {
 protected:
-    void SetUp() override { std::filesystem::create_directories(m_folder); }
-    void TearDown() override { std::filesystem::remove_all(m_folder); }
-    std::string path(const std::string& name) const { return (m_folder / name).string(); }
+    std::string path(const std::string& name) const { return m_folder.path(name); }
 
     /// The only input's value, or the message.
     static std::string bind(const TensorType& type, const std::string& option, int64_t runs = 1, uint64_t seed = 1)
@@ -64,7 +61,7 @@ protected:
     }
 
 private:
-    std::filesystem::path m_folder = std::filesystem::temp_directory_path() / ("inputs_test." + std::to_string(getpid()));
+    ScratchFolder m_folder;
 };
 
 TEST_F(Inputs, of_a_part_of_the_models_inputs)
@@ -418,7 +415,8 @@ TEST(Outputs, an_archive_holds_a_value_that_is_given_twice)
     }
     OutputSink sink(target);
     sink.keep(outputs, 0);
-    const std::string path = (std::filesystem::temp_directory_path() / ("outputs_test." + std::to_string(getpid()) + ".npz")).string();
+    const ScratchFolder folder;
+    const std::string path = folder.path("y.npz");
     Status written = sink.write(path, "", true);
     ASSERT_TRUE(written.ok()) << std::move(written).takeError().message();
     const auto archive = NpzFile::open(path);
@@ -426,7 +424,6 @@ TEST(Outputs, an_archive_holds_a_value_that_is_given_twice)
     EXPECT_TRUE(archive->has("y"));
     EXPECT_TRUE(archive->has("y_1"));
     EXPECT_TRUE(archive->has("y_2"));
-    std::filesystem::remove(path);
 }
 
 } // namespace

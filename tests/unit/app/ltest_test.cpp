@@ -2,11 +2,10 @@
 #include "app/check/ltest_run.h"
 
 #include "engine/base/bytes.h"
+#include "tests/scratch.h"
 
-#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace loopscope::app {
 namespace {
@@ -162,21 +161,21 @@ TEST(Match, blanks_dots_patterns_and_captures)
 
 TEST(Update, rewrites_replies_and_nothing_else)
 {
-    const std::filesystem::path path = std::filesystem::temp_directory_path() / ("update_test." + std::to_string(getpid()) + ".ltest");
+    const ScratchFolder folder;
+    const std::string path = folder.path("update.ltest");
     const std::string before = "# a comment\n" + std::string(kAdd) +
                                "== run\nx = [1, 2]\ny = [3, 4]\n== trace\n== sql\nSELECT op, max FROM writes\n--\nwrong\n\n"
                                "== expect\nz = [0, 0]\n";
-    ASSERT_TRUE(writeFile(path.string(), before, true).ok());
-    const auto changed = updateLtest(path.string());
+    ASSERT_TRUE(writeFile(path, before, true).ok());
+    const auto changed = updateLtest(path);
     ASSERT_TRUE(changed.ok()) << changed.error().message();
     EXPECT_EQ(*changed, 1);
-    const auto content = mapFile(path.string());
+    const auto content = mapFile(path);
     ASSERT_TRUE(content.ok());
     const std::string after(content->as<char>(), content->size());
     std::string want = before;
     want.replace(want.find("wrong"), 5, "add#0|6");
     EXPECT_EQ(after, want); // the wrong expectation stays
-    std::filesystem::remove(path);
 }
 
 TEST(Ltest, a_pattern_takes_lines_of_any_length)

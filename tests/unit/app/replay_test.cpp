@@ -8,6 +8,7 @@
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/reference/drift.h"
 #include "engine/debug/timeline.h"
+#include "tests/scratch.h"
 #include "tests/unit/debug/inspect_models.h"
 #include "tracer/api/trace_check.h"
 #include "tracer/api/trace_diff.h"
@@ -27,9 +28,8 @@ using namespace loopscope::testing;
 std::string tracePath()
 {
     const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
-    const std::filesystem::path folder = std::filesystem::temp_directory_path() / "loopscope_replay";
-    std::filesystem::create_directories(folder);
-    return (folder / (std::string(info->name()) + ".lstrace")).string();
+    static const ScratchFolder folder;
+    return folder.path(std::string(info->name()) + ".lstrace");
 }
 
 /// Records a run of the subject to its end, whatever that is.

@@ -6,12 +6,12 @@
 #include "app/terminal/terminal.h"
 #include "app/wiring/subject.h"
 #include "converters/formats.h"
+#include "tests/scratch.h"
 
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 namespace loopscope::app {
 namespace {
@@ -45,16 +45,11 @@ private:
 
 /// A file that goes with the object.
 struct Scratch {
+    ScratchFolder folder;
     std::string path;
-    explicit Scratch(const std::string& name, const std::string& content = "")
-        : path((std::filesystem::temp_directory_path() / (std::to_string(getpid()) + "." + name)).string())
+    explicit Scratch(const std::string& name, const std::string& content = "") : path(folder.path(name))
     {
         if (!content.empty()) std::ofstream(path) << content;
-    }
-    ~Scratch()
-    {
-        std::error_code error;
-        std::filesystem::remove(path, error);
     }
 };
 
@@ -76,8 +71,8 @@ TEST(Terminal, a_script_ends_at_its_first_error)
 
 TEST(Terminal, a_script_that_runs_itself_ends)
 {
-    const Scratch script("endless",
-                         "source " + (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + ".endless")).string() + "\n");
+    const Scratch script("endless");
+    std::ofstream(script.path) << "source " << script.path << "\n";
     Debugged debug("samples/text/sum_loop.lsir");
     EXPECT_FALSE(debug("source " + script.path));
     EXPECT_NE(debug.text.find("16 deep"), std::string::npos);

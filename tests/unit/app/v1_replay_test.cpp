@@ -4,6 +4,7 @@
 #include "app/replay/replay_executor.h"
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/timeline.h"
+#include "tests/scratch.h"
 #include "tests/unit/exec/dataflow_models.h"
 #include "tracer/record/recorder.h"
 #include "tracer/sqlite/database.h"
@@ -50,10 +51,9 @@ struct Recorded {
 Recorded recorded(const char* text, int32_t n, RecorderOptions recording = {}, ExecutionOptions options = {})
 {
     const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
-    const std::filesystem::path folder = std::filesystem::temp_directory_path() / "loopscope_replay";
-    std::filesystem::create_directories(folder);
+    static const ScratchFolder folder;
     options.keepAll = true;
-    Recorded subject{dataflowModel(text), options, n, (folder / (std::string("v1_") + info->name() + ".lstrace")).string()};
+    Recorded subject{dataflowModel(text), options, n, folder.path(std::string("v1_") + info->name() + ".lstrace")};
     recording.path = subject.path;
     recording.overwrite = true;
     recording.model.format = "pb"; // as a file of TensorFlow has it

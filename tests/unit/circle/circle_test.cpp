@@ -6,11 +6,10 @@
 #include "converters/lsir/lsir.h"
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
+#include "tests/scratch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <filesystem>
 
 namespace loopscope {
 namespace {
@@ -320,16 +319,14 @@ TEST(Circle, refusesByNameWhatTheOtherFormatLacks)
 
 TEST(Circle, isOpenedByContentAndWrittenByExtension)
 {
-    const auto folder = std::filesystem::temp_directory_path() / "loopscope_circle_test";
-    std::filesystem::create_directories(folder);
-    const std::string path = (folder / "m.circle").string();
+    const ScratchFolder folder;
+    const std::string path = folder.path("m.circle");
     SaveOptions options;
     options.overwrite = true;
     ASSERT_TRUE(saveModel(fromText("graph main(x: f32[1]) {\n y = relu(x) : f32[1]\n return y\n}\n"), path, options).ok());
     const auto loaded = loadModel(path);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message();
     EXPECT_EQ(loaded->formatName, "Circle");
-    std::filesystem::remove_all(folder);
 }
 
 } // namespace

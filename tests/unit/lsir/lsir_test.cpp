@@ -1,13 +1,13 @@
 // Text IR files: types filled in, data in the text, beside it, or left out, and what is refused.
 #include "converters/lsir/lsir.h"
 #include "engine/ir/text/printer.h"
+#include "tests/scratch.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 namespace loopscope {
 namespace {
@@ -17,15 +17,7 @@ using testing::HasSubstr;
 /// A folder of its own for each test, removed at its end.
 class LsirFiles : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-        m_folder = std::filesystem::temp_directory_path() / (std::string("loopscope_lsir_") + info->name() + std::to_string(::getpid()));
-        std::filesystem::create_directories(m_folder);
-    }
-    void TearDown() override { std::filesystem::remove_all(m_folder); }
-
-    std::string path(const std::string& name) const { return (m_folder / name).string(); }
+    std::string path(const std::string& name) const { return m_folder.path(name); }
     static std::string read(const std::string& path)
     {
         std::ifstream file(path, std::ios::binary);
@@ -37,7 +29,7 @@ protected:
         return importLsir(path, std::move(content));
     }
 
-    std::filesystem::path m_folder;
+    ScratchFolder m_folder;
 };
 
 /// Two constants of 400 bytes whose elements differ, one of them used twice, and per-channel scales.

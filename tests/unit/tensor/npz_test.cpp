@@ -3,6 +3,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/memory_budget.h"
+#include "tests/scratch.h"
 
 #include <cstring>
 #include <filesystem>
@@ -17,9 +18,7 @@ namespace {
 
 class Npz : public testing::Test {
 protected:
-    void SetUp() override { std::filesystem::create_directories(m_folder); }
-    void TearDown() override { std::filesystem::remove_all(m_folder); }
-    std::string path(const std::string& name) const { return (m_folder / name).string(); }
+    std::string path(const std::string& name) const { return m_folder.path(name); }
 
     static Array ints(std::initializer_list<int32_t> values)
     {
@@ -29,7 +28,7 @@ protected:
     }
 
 private:
-    std::filesystem::path m_folder = std::filesystem::temp_directory_path() / ("npz_test." + std::to_string(getpid()));
+    ScratchFolder m_folder;
 };
 
 TEST_F(Npz, written_arrays_read_back_in_order)

@@ -5,12 +5,12 @@
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
 #include "schema_generated.h"
+#include "tests/scratch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 namespace loopscope {
 namespace {
@@ -139,13 +139,7 @@ TEST(TfliteExport, refusesDataThatIsElsewhere)
 
 class Formats : public testing::Test {
 protected:
-    void SetUp() override
-    {
-        char folder[] = "/tmp/loopscope_formats_XXXXXX";
-        m_folder = mkdtemp(folder);
-    }
-    void TearDown() override { std::filesystem::remove_all(m_folder); }
-    std::string path(const std::string& name) const { return m_folder + "/" + name; }
+    std::string path(const std::string& name) const { return m_folder.path(name); }
     /// The message for a file with that content, without the path.
     std::string messageFor(std::string_view content)
     {
@@ -153,7 +147,7 @@ protected:
         const auto loaded = loadModel(path("file"));
         return loaded.ok() ? "" : loaded.error().message().substr(path("file: ").size());
     }
-    std::string m_folder;
+    ScratchFolder m_folder;
 };
 
 TEST_F(Formats, contentDecidesNotTheName)

@@ -1,20 +1,20 @@
 #include "fixture.h"
+#include "tests/scratch.h"
 
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <sqlite3.h>
-#include <unistd.h>
 
 namespace loopscope::test {
 
 std::string tracePath(const std::string& name)
 {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("loopscope_" + std::to_string(getpid())) /
-                                         (info != nullptr ? std::string(info->test_suite_name()) + "." + info->name() : "suite");
+    static const ScratchFolder scratch;
+    const std::string folder = scratch.path(info != nullptr ? std::string(info->test_suite_name()) + "." + info->name() : "suite");
     std::filesystem::create_directories(folder);
-    return (folder / name).string();
+    return folder + "/" + name;
 }
 
 RecorderOptions optionsFor(const std::string& path, TraceLevel level)

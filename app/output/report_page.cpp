@@ -1,9 +1,11 @@
-#include "app/output/pair_report.h"
+#include "app/output/report_page.h"
 
+#include "engine/base/text.h"
 #include "engine/base/visible_text.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace loopscope::app {
@@ -17,11 +19,12 @@ h1{font-size:20px;margin:0 0 .2em}h2{font-size:15px;margin:1.2em 0 .4em}
 .figures span{margin-right:1.5em}.figures b{font-weight:600}
 main{display:flex;gap:1em}main section{flex:1;min-width:0}
 .picture{overflow:auto;height:66vh;border:1px solid #c8ced6;background:#fff}
+main section:only-child .picture{height:auto;max-height:66vh}
 .zoom{float:right}.zoom button{font:13px sans-serif;width:2.2em}
 #says{position:sticky;top:0;background:#fff;border-bottom:1px solid #c8ced6;padding:.4em 0;min-height:1.4em;z-index:1;
 font:13px ui-monospace,monospace;overflow-wrap:anywhere}
 .partner{cursor:pointer}
-svg .partner [fill=white]{fill:hsl(var(--h) 75% 87%)}
+svg .partner [fill=white]{fill:hsl(var(--h) var(--s,75%) var(--l,87%))}
 svg .partner.alone [fill=white]{fill:#ececec}
 svg .cluster.partner path{stroke:hsl(var(--h) 65% 45%);stroke-width:2}
 svg .partner.near [fill=white],svg .partner.on [fill=white]{fill:hsl(var(--h) 90% 66%)}
@@ -31,6 +34,7 @@ table{border-collapse:collapse}td,th{border:1px solid #c8ced6;padding:2px 8px;te
 font:12px ui-monospace,monospace;overflow-wrap:break-word}
 tr.partner td:first-child{border-left:6px solid hsl(var(--h) 65% 60%)}tr.near td{background:#eef3f9}tr.on td{background:#d9e8fb}
 .exact,.real-equal{color:#0a6b2d}.approximate,.undecided{color:#8c5909}.different{color:#b3123a;font-weight:600}
+.plots svg{margin:0 1em .6em 0}details{margin:.6em 0}
 .verdict{font-weight:600}pre{white-space:pre-wrap;font:12px ui-monospace,monospace}
 )";
 
@@ -48,7 +52,7 @@ function hold(e) {
   says.textContent = '';
   if (was) return;
   mark(e, 'on', true);
-  says.textContent = (names('before', e) || 'nothing') + '  \u2194  ' + (names('after', e) || 'nothing');
+  says.textContent = (names('before', e) || 'nothing') + (document.getElementById('after') ? '  \u2194  ' + (names('after', e) || 'nothing') : '');
   for (const side of ['before', 'after']) {
     const own = e.closest('#' + side), partner = parts(side, e)[0];
     if (!own && partner) partner.scrollIntoView({block: 'center', inline: 'center'});
@@ -73,19 +77,6 @@ const asked = document.getElementsByClassName(location.hash.slice(1))[0];
 if (/^#p\d+$/.test(location.hash) && asked) { hold(asked); asked.scrollIntoView({block: 'center', inline: 'center'}); }
 )";
 
-std::string escaped(std::string_view text)
-{
-    std::string out;
-    for (const char c : visibleText(text, LineBreaks::kept)) {
-        if (c == '&') out += "&amp;";
-        else if (c == '<') out += "&lt;";
-        else if (c == '>') out += "&gt;";
-        else if (c == '"') out += "&quot;";
-        else out += c;
-    }
-    return out;
-}
-
 std::string markdownCell(std::string_view text)
 {
     std::string out;
@@ -107,62 +98,86 @@ std::string_view drawing(const std::string& svg)
 
 std::string section(const char* id, const ReportPicture& picture)
 {
-    std::string out = "<section id=\"" + std::string(id) + "\"><h2>" + escaped(picture.heading) +
+    if (picture.heading.empty()) return {};
+    std::string out = "<section id=\"" + std::string(id) + "\"><h2>" + escapedHtml(picture.heading) +
                       "<span class=\"zoom\"><button name=\"less\">&minus;</button> <button name=\"more\">+</button> "
                       "<button name=\"fit\">fit</button></span></h2>\n";
-    if (!picture.note.empty()) out += "<p>" + escaped(picture.note) + "</p>\n";
+    if (!picture.note.empty()) out += "<p>" + escapedHtml(picture.note) + "</p>\n";
     return out + "<div class=\"picture\">" + std::string(drawing(picture.svg)) + "</div></section>\n";
 }
 
 void addTable(std::string& out, const ReportTable& table)
 {
-    out += "<h2>" + escaped(table.heading) + "</h2>\n";
+    out += "<h2>" + escapedHtml(table.heading) + "</h2>\n";
+    if (!table.note.empty()) out += "<p>" + escapedHtml(table.note) + "</p>\n";
+    if (!table.plots.empty()) out += "<div class=\"plots\">" + join(table.plots, "\n") + "</div>\n";
     if (table.rows.empty()) {
-        out += "<p>" + escaped(table.empty) + "</p>\n";
+        out += "<p>" + escapedHtml(table.empty) + "</p>\n";
         return;
     }
     out += "<table><tr>";
-    for (const std::string& column : table.columns) out += "<th>" + escaped(column) + "</th>";
+    for (const std::string& column : table.columns) out += "<th>" + escapedHtml(column) + "</th>";
     out += "</tr>\n";
     for (const ReportRow& row : table.rows) {
         out += row.partners < 0 ? "<tr>" : "<tr class=\"partner p" + std::to_string(row.partners) + "\">";
         for (const std::string& cell : row.cells)
-            out += (isVerdict(cell) ? "<td class=\"" + cell + "\">" : std::string("<td>")) + escaped(cell) + "</td>";
+            out += (isVerdict(cell) ? "<td class=\"" + cell + "\">" : std::string("<td>")) + escapedHtml(cell) + "</td>";
         out += "</tr>\n";
     }
     out += "</table>\n";
 }
 
+/// Neighbouring numbers get colours far apart; what has a share is the darker the larger it is.
+std::string colorOf(const ReportPage& report, size_t number)
+{
+    if (number < report.marked.size() && report.marked[number] != 0) return "--h:345;--s:90%;--l:72%";
+    if (number >= report.shares.size()) return "--h:" + std::to_string((number * 137 + 20) % 360);
+    return "--h:32;--s:95%;--l:" + std::to_string(97 - std::lround(40 * std::clamp(report.shares[number], 0.0, 1.0))) + "%";
+}
+
 } // namespace
 
-std::string pairReportHtml(const PairReport& report)
+std::string escapedHtml(std::string_view text)
 {
-    std::string out =
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escaped(report.title) + "</title>\n<style>\n" + kStyle;
-    // Neighbouring numbers get colours far apart.
-    for (int p = 0; p < report.partners; ++p) out += ".p" + std::to_string(p) + "{--h:" + std::to_string((p * 137 + 20) % 360) + "}\n";
-    out += "</style></head><body>\n<h1>" + escaped(report.title) + "</h1>\n<div class=\"figures\">";
-    for (const auto& [label, figure] : report.figures) out += "<span>" + escaped(label) + " <b>" + escaped(figure) + "</b></span>";
+    std::string out;
+    for (const char c : visibleText(text, LineBreaks::kept)) {
+        if (c == '&') out += "&amp;";
+        else if (c == '<') out += "&lt;";
+        else if (c == '>') out += "&gt;";
+        else if (c == '"') out += "&quot;";
+        else out += c;
+    }
+    return out;
+}
+
+std::string pageHtml(const ReportPage& report)
+{
+    std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escapedHtml(report.title) +
+                      "</title>\n<style>\n" + kStyle;
+    for (int p = 0; p < report.partners; ++p) out += ".p" + std::to_string(p) + "{" + colorOf(report, static_cast<size_t>(p)) + "}\n";
+    out += "</style></head><body>\n<h1>" + escapedHtml(report.title) + "</h1>\n<div class=\"figures\">";
+    for (const auto& [label, figure] : report.figures) out += "<span>" + escapedHtml(label) + " <b>" + escapedHtml(figure) + "</b></span>";
     if (!report.verdict.empty())
         out += "<span>proof <b class=\"" + (isVerdict(report.verdict) ? report.verdict : std::string("undecided")) + "\">" +
-               escaped(report.verdict) + "</b></span>";
+               escapedHtml(report.verdict) + "</b></span>";
     out += "</div>\n<div id=\"says\"></div>\n<main>" + section("before", report.before) + section("after", report.after) + "</main>\n";
     for (const ReportTable& table : report.tables) addTable(out, table);
     if (!report.verdict.empty()) {
         out += "<h2>Proof</h2>\n<pre>";
-        for (const std::string& line : report.proof) out += escaped(line) + "\n";
+        for (const std::string& line : report.proof) out += escapedHtml(line) + "\n";
         out += "</pre>\n";
     }
     return out + "<script>\n" + kScript + "</script></body></html>\n";
 }
 
-std::string pairReportMarkdown(const PairReport& report)
+std::string pageMarkdown(const ReportPage& report)
 {
     std::string out = "# " + report.title + "\n\n";
     for (const auto& [label, figure] : report.figures) out += "- " + label + ": " + figure + "\n";
     if (!report.verdict.empty()) out += "- proof: " + report.verdict + "\n";
     for (const ReportTable& table : report.tables) {
         out += "\n## " + table.heading + "\n\n";
+        if (!table.note.empty()) out += table.note + "\n\n";
         if (table.rows.empty()) {
             out += table.empty + "\n";
             continue;
@@ -184,7 +199,7 @@ std::string pairReportMarkdown(const PairReport& report)
         out += "\n## Proof\n\n";
         for (const std::string& line : report.proof) out += "    " + line + "\n";
     }
-    return out;
+    return visibleText(out, LineBreaks::kept);
 }
 
 Status checkReportName(const std::string& path)
