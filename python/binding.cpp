@@ -9,6 +9,7 @@
 #include "app/wiring/subject.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/base/allocation.h"
+#include "engine/base/clock.h"
 #include "engine/debug/inspect/value_line.h"
 #include "engine/exec/make_executor.h"
 #include "engine/ir/text/structured.h"
@@ -180,8 +181,6 @@ class Interruptible {
 public:
     explicit Interruptible(CancelFlag& flag)
     {
-        flag.clear();
-        wasInterrupted = 0;
         runningFlag.store(&flag);
         struct sigaction action = {};
         action.sa_handler = interruptRun;
@@ -229,7 +228,13 @@ class PyModel {
 public:
     PyModel(const std::string& path, const std::map<std::string, std::vector<std::string>>& options)
     {
-        const app::Arguments arguments = argumentsOf(path, options);
+        open(argumentsOf(path, options));
+        for (const Port& port : m_subject.target.inputs) m_inputNames.emplace_back(port.name);
+        for (const Port& port : m_subject.target.outputs) m_outputNames.emplace_back(port.name);
+    }
+
+    void open(const app::Arguments& arguments)
+    {
         const py::gil_scoped_release released;
         m_subject = checked(app::openSubject(arguments));
         if (m_subject.isReplay) return;
@@ -247,8 +252,9 @@ public:
         Executor& executor = *m_subject.executor;
         if (m_subject.isReplay) fail(Error(ErrorCode::usage, "a recording does not run; open a Session on it"));
         size_t used = 0;
-        for (const Port& port : m_subject.target.inputs) {
-            const py::handle given = find(inputs, port);
+        for (size_t k = 0; k < m_inputNames.size(); ++k) {
+            const Port& port = m_subject.target.inputs[k];
+            const py::handle given = find(inputs, m_inputNames[k], port);
             if (!given) {
                 if (port.isRead) fail(Error(ErrorCode::usage, "missing").at("input '" + port.name + "'").expected(shortType(port.type)));
                 continue;
@@ -267,7 +273,8 @@ public:
             for (const auto& item : inputs) checked(findInput(m_subject.target, py::cast<std::string>(item.first)));
         execute(executor);
         py::dict outputs;
-        for (const Port& port : m_subject.target.outputs) outputs[py::str(port.name)] = arrayOf(executor.output(port.index));
+        for (size_t k = 0; k < m_outputNames.size(); ++k)
+            outputs[m_outputNames[k]] = arrayOf(executor.output(m_subject.target.outputs[k].index));
         return outputs;
     }
 
@@ -289,9 +296,10 @@ public:
     }
 
 private:
-    static py::handle find(const py::dict& inputs, const Port& port)
+    static py::handle find(const py::dict& inputs, const py::str& name, const Port& port)
     {
-        if (PyObject* const given = PyDict_GetItemString(inputs.ptr(), port.name.c_str())) return given;
+        if (PyObject* const given = PyDict_GetItemWithError(inputs.ptr(), name.ptr())) return given;
+        PyErr_Clear();
         for (const std::string& alias : port.aliases)
             if (PyObject* const given = PyDict_GetItemString(inputs.ptr(), alias.c_str())) return given;
         return {};
@@ -303,11 +311,17 @@ private:
         {
             const py::gil_scoped_release released;
             if (!m_initial) m_initial = std::make_unique<MachineState>(executor.snapshot());
-            const Interruptible interruptible(*m_subject.cancel);
+            m_subject.cancel->clear();
+            wasInterrupted = 0;
+            const int64_t begun = nowNs();
             status = allocating([&]() -> Status {
                 LS_CHECK_OK(executor.start());
+                if (m_isShort) LS_CHECK_OK(executor.runTo(kShortTicks));
+                if (m_isShort && executor.position().finished) return {};
+                const Interruptible interruptible(*m_subject.cancel);
                 return executor.run();
             });
+            m_isShort = nowNs() - begun < kShortNs;
         }
         if (wasInterrupted != 0) {
             PyErr_SetNone(PyExc_KeyboardInterrupt);
@@ -316,8 +330,14 @@ private:
         if (!status.ok()) fail(std::move(status).takeError().at(executor.positionAddress()));
     }
 
+    /// Whoever hears SIGINT asks the system twice, which takes as long as a small model: after a short run the next one begins unheard, for
+    /// as many operators as that may have had.
+    static constexpr int64_t kShortNs = 1'000'000, kShortTicks = 64;
+
     DebugSubject m_subject;
+    std::vector<py::str> m_inputNames, m_outputNames; ///< made once
     std::unique_ptr<MachineState> m_initial;
+    bool m_isShort = false;
 };
 
 // Sessions.

@@ -288,6 +288,8 @@ Result<RecordedPlace> findPlace(const TraceReader& trace, std::string_view text)
             rest = rest.substr(colon + 1);
         }
     }
+    // In the loop around a model: which call it was is no part of an operator's name.
+    if (rest.starts_with("call@") && rest.find('/') != std::string_view::npos) rest = rest.substr(rest.find('/') + 1);
     return ModelNames(trace.database(), run->model).find(rest);
 }
 
