@@ -1,6 +1,7 @@
 // Kernels of TensorFlow's linear algebra: core/kernels/linalg (matrix_inverse_op.cc, determinant_op.cc, cholesky_op.cc, matrix_solve_op.cc,
 // matrix_triangular_solve_op_impl.h, lu_op.cc), core/kernels/cross_op.cc.
 #include "engine/base/interruption.h"
+#include "engine/kernels/cpu/linear/matrix.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <algorithm>
@@ -29,20 +30,6 @@ Result<int64_t> squareSize(const Tensor& matrices)
                                " != " + std::to_string(shape.back()));
     return shape.back();
 }
-
-/// One matrix, row by row.
-template <typename T> class Matrix {
-public:
-    Matrix(int64_t rows, int64_t columns) : m_columns(columns), m_elements(static_cast<size_t>(rows * columns)) {}
-    Matrix(const T* from, int64_t rows, int64_t columns) : m_columns(columns), m_elements(from, from + rows * columns) {}
-    T& operator()(int64_t r, int64_t c) { return m_elements[static_cast<size_t>(r * m_columns + c)]; }
-    T operator()(int64_t r, int64_t c) const { return m_elements[static_cast<size_t>(r * m_columns + c)]; }
-    const std::vector<T>& elements() const { return m_elements; }
-
-private:
-    int64_t m_columns;
-    std::vector<T> m_elements;
-};
 
 template <typename T> Matrix<T> adjointOf(const T* from, int64_t n)
 {
