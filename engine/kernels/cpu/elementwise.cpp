@@ -20,7 +20,84 @@ void repeat(std::byte* buffer, const std::byte* element, size_t size, int64_t co
     for (size_t done = size; done < total; done *= 2) std::memcpy(buffer + done, buffer, std::min(done, total - done));
 }
 
+/// How many elements are widened at once.
+constexpr int64_t kWidened = 512;
+
+bool isNarrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+void widen(DType dtype, const std::byte* from, float* to, int64_t count)
+{
+    const auto* in = reinterpret_cast<const uint16_t*>(from);
+    if (dtype == DType::f16) {
+        for (int64_t i = 0; i < count; ++i) to[i] = f16ToFloat(in[i]);
+    } else {
+        for (int64_t i = 0; i < count; ++i) to[i] = bf16ToFloat(in[i]);
+    }
+}
+
+void narrow(DType dtype, const float* from, std::byte* to, int64_t count)
+{
+    auto* out = reinterpret_cast<uint16_t*>(to);
+    if (dtype == DType::f16) {
+        for (int64_t i = 0; i < count; ++i) out[i] = floatToF16(from[i]);
+    } else {
+        for (int64_t i = 0; i < count; ++i) out[i] = floatToBf16(from[i]);
+    }
+}
+
+/// The row of a binary operation on f32 for operands of 16 bits.
+struct NarrowRow {
+    DType dtype;
+    bool resultIsNarrow; ///< it has the dtype of the operands
+    size_t resultSize;
+    BinaryRow row;
+    const void* f;
+
+    static void run(const void* object, const std::byte* a, const std::byte* b, std::byte* y, int64_t count)
+    {
+        const auto& self = *static_cast<const NarrowRow*>(object);
+        float left[kWidened], right[kWidened], result[kWidened];
+        for (int64_t from = 0; from < count; from += kWidened) {
+            const int64_t part = std::min(kWidened, count - from);
+            widen(self.dtype, a + from * 2, left, part);
+            widen(self.dtype, b + from * 2, right, part);
+            std::byte* out = y + from * static_cast<int64_t>(self.resultSize);
+            self.row(self.f, reinterpret_cast<const std::byte*>(left), reinterpret_cast<const std::byte*>(right),
+                     self.resultIsNarrow ? reinterpret_cast<std::byte*>(result) : out, part);
+            if (self.resultIsNarrow) narrow(self.dtype, result, out, part);
+        }
+    }
+};
+
 } // namespace
+
+DType computedIn(DType dtype) { return isNarrow(dtype) ? DType::f32 : dtype; }
+
+void forEachComputedRow(const Tensor& x, Tensor& y, size_t operandSize, size_t resultSize, UnaryRow row, const void* f)
+{
+    const int64_t count = y.elementCount();
+    const bool operandIsNarrow = isNarrow(x.dtype), resultIsNarrow = isNarrow(y.dtype);
+    const auto operandStep = static_cast<int64_t>(operandIsNarrow ? 2 : operandSize);
+    const auto resultStep = static_cast<int64_t>(resultIsNarrow ? 2 : resultSize);
+    float operand[kWidened], result[kWidened];
+    for (int64_t from = 0; from < count;) {
+        const int64_t part = std::min(count - from, operandIsNarrow || resultIsNarrow ? kWidened : LoopPace::kElements);
+        const std::byte* in = x.data + from * operandStep;
+        std::byte* out = y.data + from * resultStep;
+        if (operandIsNarrow) widen(x.dtype, in, operand, part);
+        row(f, operandIsNarrow ? reinterpret_cast<const std::byte*>(operand) : in,
+            resultIsNarrow ? reinterpret_cast<std::byte*>(result) : out, part);
+        if (resultIsNarrow) narrow(y.dtype, result, out, part);
+        if ((from += part) < count) interruptionPoint();
+    }
+}
+
+void forEachComputedRow(const Tensor& a, const Tensor& b, Tensor& y, size_t operandSize, size_t resultSize, BinaryRow row, const void* f)
+{
+    if (!isNarrow(a.dtype)) return forEachBinaryRow(a, b, y, operandSize, resultSize, row, f);
+    const NarrowRow narrowed{a.dtype, isNarrow(y.dtype), isNarrow(y.dtype) ? 2 : resultSize, row, f};
+    forEachBinaryRow(a, b, y, 2, narrowed.resultSize, &NarrowRow::run, &narrowed);
+}
 
 void forEachBinaryRow(const Tensor& a, const Tensor& b, Tensor& y, size_t operandSize, size_t resultSize, BinaryRow row, const void* f)
 {

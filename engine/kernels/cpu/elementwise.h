@@ -59,17 +59,50 @@ using BinaryRow = void (*)(const void* f, const std::byte* a, const std::byte* b
 /// an operation needs a single loop for each element type, whatever the shapes. Elements are at most 16 bytes.
 void forEachBinaryRow(const Tensor& a, const Tensor& b, Tensor& y, size_t operandSize, size_t resultSize, BinaryRow row, const void* f);
 
+/// The row of an operation f that may be copied.
+template <typename In, typename Out, typename F>
+void binaryRow(const void* f, const std::byte* a, const std::byte* b, std::byte* y, int64_t count)
+{
+    const F operation = *static_cast<const F*>(f); // of this function alone: the loop may keep it in registers
+    const auto* left = reinterpret_cast<const In*>(a);
+    const auto* right = reinterpret_cast<const In*>(b);
+    auto* out = reinterpret_cast<Out*>(y);
+    for (int64_t i = 0; i < count; ++i) out[i] = operation(left[i], right[i]);
+}
+
 /// y = f(a, b) with broadcasting. What f captures by reference is read again for every element.
 template <typename In, typename Out, typename F> void applyBinary(const Tensor& a, const Tensor& b, Tensor& y, F f)
 {
-    constexpr BinaryRow kRow = [](const void* object, const std::byte* left, const std::byte* right, std::byte* result, int64_t count) {
-        const F operation = *static_cast<const F*>(object); // of this function alone: the loop may keep it in registers
-        const auto* pa = reinterpret_cast<const In*>(left);
-        const auto* pb = reinterpret_cast<const In*>(right);
+    forEachBinaryRow(a, b, y, sizeof(In), sizeof(Out), binaryRow<In, Out, F>, &f);
+}
+
+/// The dtype that elements are computed in: f32 for the 16-bit floats, else their own.
+DType computedIn(DType dtype);
+
+/// `count` results of an operation on one operand.
+using UnaryRow = void (*)(const void* f, const std::byte* x, std::byte* y, int64_t count);
+
+/// As forEachBinaryRow, for rows that take and give what elements are computed in: 16-bit floats are widened before and rounded after,
+/// piece by piece, so that no operation is compiled for them. Pieces begin at multiples of 512 elements.
+void forEachComputedRow(const Tensor& x, Tensor& y, size_t operandSize, size_t resultSize, UnaryRow row, const void* f);
+void forEachComputedRow(const Tensor& a, const Tensor& b, Tensor& y, size_t operandSize, size_t resultSize, BinaryRow row, const void* f);
+
+/// y = f(x) where elements of x are computed in In and those of y in Out.
+template <typename In, typename Out, typename F> void computeUnary(const Tensor& x, Tensor& y, F f)
+{
+    constexpr UnaryRow kRow = [](const void* object, const std::byte* operand, std::byte* result, int64_t count) {
+        const F operation = *static_cast<const F*>(object);
+        const auto* in = reinterpret_cast<const In*>(operand);
         auto* out = reinterpret_cast<Out*>(result);
-        for (int64_t i = 0; i < count; ++i) out[i] = operation(pa[i], pb[i]);
+        for (int64_t i = 0; i < count; ++i) out[i] = operation(in[i]);
     };
-    forEachBinaryRow(a, b, y, sizeof(In), sizeof(Out), kRow, &f);
+    forEachComputedRow(x, y, sizeof(In), sizeof(Out), kRow, &f);
+}
+
+/// y = f(a, b) with broadcasting, in the same way.
+template <typename In, typename Out, typename F> void computeBinary(const Tensor& a, const Tensor& b, Tensor& y, F f)
+{
+    forEachComputedRow(a, b, y, sizeof(In), sizeof(Out), binaryRow<In, Out, F>, &f);
 }
 
 /// True if a kernel may be specialised to one element a call: shapes are fixed and every operand and result is a single element.

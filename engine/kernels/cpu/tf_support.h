@@ -24,6 +24,7 @@ namespace loopscope {
 template <typename... T> struct TypeList {
 };
 using TfFloats = TypeList<float, double, Half, BFloat16>;
+using TfWide = TypeList<float, double>; ///< what floats are computed in
 using TfSigned = TypeList<int32_t, int64_t, int8_t, int16_t>;
 using TfUnsigned = TypeList<uint8_t, uint16_t, uint32_t, uint64_t>;
 using TfComplex = TypeList<std::complex<float>, std::complex<double>>;

@@ -9,7 +9,7 @@ using namespace loopscope;
 
 namespace {
 
-// Each operation works on the type of calculation: f32 for half floats, else the element type.
+// Each operation works on the type of calculation.
 struct AddOp {
     template <typename T> T operator()(T a, T b) const { return wrappingAdd(a, b); }
 };
@@ -196,12 +196,6 @@ struct SoftsignGradOp {
     template <typename T> T operator()(T dy, T x) const { return dy / ((T(1) + std::abs(x)) * (T(1) + std::abs(x))); }
 };
 
-template <typename T, typename Op> void applyTyped(const KernelArgs& args, Op op)
-{
-    applyBinary<T, T>(args.in(0), args.in(1), args.out(0),
-                      [op](T a, T b) { return Element<T>::store(op(Element<T>::load(a), Element<T>::load(b))); });
-}
-
 /// The dtype of as many bits without a sign.
 DType unsignedOf(DType dtype)
 {
@@ -217,8 +211,8 @@ DType unsignedOf(DType dtype)
 /// The kernel of an operation on the types of the lists.
 template <typename Op, typename... Lists> Status runBinary(const KernelArgs& args)
 {
-    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
-        applyTyped<T>(args, Op());
+    return forDType<Lists...>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
+        computeBinary<T, T>(args.in(0), args.in(1), args.out(0), Op());
         return {};
     });
 }
@@ -226,8 +220,8 @@ template <typename Op, typename... Lists> Status runBinary(const KernelArgs& arg
 /// The same for operations whose integers wrap: signed ones have the bits of unsigned ones.
 template <typename Op, typename... Lists> Status runWrapping(const KernelArgs& args)
 {
-    return forDType<Lists..., TfUnsigned>(unsignedOf(args.in(0).dtype), [&]<typename T>() -> Status {
-        applyTyped<T>(args, Op());
+    return forDType<Lists..., TfUnsigned>(unsignedOf(computedIn(args.in(0).dtype)), [&]<typename T>() -> Status {
+        computeBinary<T, T>(args.in(0), args.in(1), args.out(0), Op());
         return {};
     });
 }
@@ -235,23 +229,23 @@ template <typename Op, typename... Lists> Status runWrapping(const KernelArgs& a
 /// Divisions: integers refuse a zero divisor.
 template <typename Op, typename... Lists> Status runDivision(const KernelArgs& args)
 {
-    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
+    return forDType<Lists...>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
         if constexpr (std::is_integral_v<T>) {
             if (args.out(0).elementCount() > 0 && findElement<T>(args.in(1), T(0)) >= 0) return invalidArgument("Integer division by zero");
         }
-        applyTyped<T>(args, Op());
+        computeBinary<T, T>(args.in(0), args.in(1), args.out(0), Op());
         return {};
     });
 }
 
 Status runPow(const KernelArgs& args)
 {
-    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
+    return forDType<TfWide, TfSigned, TfUnsigned, TfComplex>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
         if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
             for (int64_t i = 0, n = args.in(1).elementCount(); i < n; ++i)
                 if (args.in(1).as<T>()[i] < 0) return invalidArgument("Integers to negative integer powers are not allowed");
         }
-        applyTyped<T>(args, PowOp());
+        computeBinary<T, T>(args.in(0), args.in(1), args.out(0), PowOp());
         return {};
     });
 }
@@ -259,7 +253,7 @@ Status runPow(const KernelArgs& args)
 Status runAdd(const KernelArgs& args)
 {
     if (args.in(0).dtype == DType::variant) return addVariants(args);
-    if (args.in(0).dtype != DType::string) return runWrapping<AddOp, TfFloats, TfComplex>(args);
+    if (args.in(0).dtype != DType::string) return runWrapping<AddOp, TfWide, TfComplex>(args);
     LS_TRY(const auto a, readStrings(args.in(0)));
     LS_TRY(const auto b, readStrings(args.in(1)));
     LS_TRY(const Shape shape, tfBroadcast(args.in(0).shape, args.in(1).shape));
@@ -302,11 +296,8 @@ template <typename Op, typename... Lists> Status runGradient(const KernelArgs& a
 Status runLeakyReluGrad(const KernelArgs& args)
 {
     const auto alpha = static_cast<float>(attributeFloat(attributesOf(args), "alpha", 0.2));
-    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
-        using C = typename Element<T>::Compute;
-        applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [alpha](T dy, T x) {
-            return Element<T>::load(x) > C(0) ? dy : Element<T>::store(Element<T>::load(dy) * static_cast<C>(alpha));
-        });
+    return forDType<TfWide>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
+        computeBinary<T, T>(args.in(0), args.in(1), args.out(0), [alpha](T dy, T x) { return x > T(0) ? dy : dy * static_cast<T>(alpha); });
         return {};
     });
 }
@@ -320,41 +311,41 @@ constexpr std::string_view kIntegers = "i8 i16 i32 i64 u8 u16 u32 u64";
 
 LS_TF_KERNEL(Add, runAdd, "numbers str variant")
 LS_TF_KERNEL(AddV2, runAdd, "numbers variant")
-LS_TF_KERNEL(Sub, (runWrapping<SubOp, TfFloats, TfComplex>), kNumbers)
-LS_TF_KERNEL(Mul, (runWrapping<MulOp, TfFloats, TfComplex>), kNumbers)
-LS_TF_KERNEL(MulNoNan, (runBinary<MulNoNanOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(Div, (runDivision<DivOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
-LS_TF_KERNEL(RealDiv, (runDivision<DivOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
-LS_TF_KERNEL(DivNoNan, (runBinary<DivNoNanOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(FloorDiv, (runDivision<FloorDivOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(TruncateDiv, (runDivision<TruncateDivOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(FloorMod, (runDivision<FloorModOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(Mod, (runDivision<TruncateModOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(TruncateMod, (runDivision<TruncateModOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(Maximum, (runBinary<MaximumOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(Minimum, (runBinary<MinimumOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(SquaredDifference, (runWrapping<SquaredDifferenceOp, TfFloats, TfComplex>), kNumbers)
+LS_TF_KERNEL(Sub, (runWrapping<SubOp, TfWide, TfComplex>), kNumbers)
+LS_TF_KERNEL(Mul, (runWrapping<MulOp, TfWide, TfComplex>), kNumbers)
+LS_TF_KERNEL(MulNoNan, (runBinary<MulNoNanOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(Div, (runDivision<DivOp, TfWide, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(RealDiv, (runDivision<DivOp, TfWide, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(DivNoNan, (runBinary<DivNoNanOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(FloorDiv, (runDivision<FloorDivOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(TruncateDiv, (runDivision<TruncateDivOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(FloorMod, (runDivision<FloorModOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Mod, (runDivision<TruncateModOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(TruncateMod, (runDivision<TruncateModOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Maximum, (runBinary<MaximumOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Minimum, (runBinary<MinimumOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(SquaredDifference, (runWrapping<SquaredDifferenceOp, TfWide, TfComplex>), kNumbers)
 LS_TF_KERNEL(Pow, runPow, kNumbers)
-LS_TF_KERNEL(Atan2, (runBinary<Atan2Op, TfFloats>), kFloats)
-LS_TF_KERNEL(Xdivy, (runBinary<XdivyOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(Xlogy, (runBinary<XlogyOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(Xlog1py, (runBinary<Xlog1pyOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(Atan2, (runBinary<Atan2Op, TfWide>), kFloats)
+LS_TF_KERNEL(Xdivy, (runBinary<XdivyOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(Xlogy, (runBinary<XlogyOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(Xlog1py, (runBinary<Xlog1pyOp, TfWide, TfComplex>), kFloats)
 LS_TF_KERNEL(NextAfter, (runBinary<NextAfterOp, TypeList<float, double>>), "f32 f64")
 LS_TF_KERNEL(BitwiseAnd, runWrapping<AndOp>, kIntegers)
 LS_TF_KERNEL(BitwiseOr, runWrapping<OrOp>, kIntegers)
 LS_TF_KERNEL(BitwiseXor, runWrapping<XorOp>, kIntegers)
 LS_TF_KERNEL(LeftShift, (runBinary<LeftShiftOp, TfSigned, TfUnsigned>), kIntegers)
 LS_TF_KERNEL(RightShift, (runBinary<RightShiftOp, TfSigned, TfUnsigned>), kIntegers)
-LS_TF_KERNEL(TanhGrad, (runGradient<TanhGradOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(SigmoidGrad, (runGradient<SigmoidGradOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(SqrtGrad, (runGradient<SqrtGradOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(RsqrtGrad, (runGradient<RsqrtGradOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(ReciprocalGrad, (runGradient<InverseGradOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(InvGrad, (runGradient<InverseGradOp, TfFloats, TfComplex>), kFloats)
-LS_TF_KERNEL(ReluGrad, (runGradient<ReluGradOp, TfFloats, TfSigned>), kReals)
-LS_TF_KERNEL(Relu6Grad, (runGradient<Relu6GradOp, TfFloats, TfSigned>), kReals)
+LS_TF_KERNEL(TanhGrad, (runGradient<TanhGradOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(SigmoidGrad, (runGradient<SigmoidGradOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(SqrtGrad, (runGradient<SqrtGradOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(RsqrtGrad, (runGradient<RsqrtGradOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(ReciprocalGrad, (runGradient<InverseGradOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(InvGrad, (runGradient<InverseGradOp, TfWide, TfComplex>), kFloats)
+LS_TF_KERNEL(ReluGrad, (runGradient<ReluGradOp, TfWide, TfSigned>), kReals)
+LS_TF_KERNEL(Relu6Grad, (runGradient<Relu6GradOp, TfWide, TfSigned>), kReals)
 LS_TF_KERNEL(LeakyReluGrad, runLeakyReluGrad, kFloats)
-LS_TF_KERNEL(EluGrad, (runGradient<EluGradOp, TfFloats>), kFloats)
-LS_TF_KERNEL(SeluGrad, (runGradient<SeluGradOp, TfFloats>), kFloats)
-LS_TF_KERNEL(SoftplusGrad, (runGradient<SoftplusGradOp, TfFloats>), kFloats)
-LS_TF_KERNEL(SoftsignGrad, (runGradient<SoftsignGradOp, TfFloats>), kFloats)
+LS_TF_KERNEL(EluGrad, (runGradient<EluGradOp, TfWide>), kFloats)
+LS_TF_KERNEL(SeluGrad, (runGradient<SeluGradOp, TfWide>), kFloats)
+LS_TF_KERNEL(SoftplusGrad, (runGradient<SoftplusGradOp, TfWide>), kFloats)
+LS_TF_KERNEL(SoftsignGrad, (runGradient<SoftsignGradOp, TfWide>), kFloats)

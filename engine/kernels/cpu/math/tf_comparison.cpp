@@ -28,8 +28,8 @@ struct GreaterEqualOp {
 
 template <typename Op, typename... Lists> Status runCompare(const KernelArgs& args)
 {
-    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
-        applyBinary<T, bool>(args.in(0), args.in(1), args.out(0), [](T a, T b) { return Op()(Element<T>::load(a), Element<T>::load(b)); });
+    return forDType<Lists...>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
+        computeBinary<T, bool>(args.in(0), args.in(1), args.out(0), Op());
         return {};
     });
 }
@@ -55,7 +55,7 @@ template <typename Op> Status runEquality(const KernelArgs& args)
         });
         return {};
     }
-    return runCompare<Op, TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(args);
+    return runCompare<Op, TfWide, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(args);
 }
 
 struct AndOp {
@@ -102,8 +102,8 @@ struct NanOp {
 
 template <typename Op> Status runClassify(const KernelArgs& args)
 {
-    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
-        applyUnary<T, bool>(args.in(0), args.out(0), [](T x) { return Op()(Element<T>::load(x)); });
+    return forDType<TfWide>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
+        computeUnary<T, bool>(args.in(0), args.out(0), Op());
         return {};
     });
 }
@@ -161,10 +161,10 @@ constexpr std::string_view kFloats = "f32 f64 f16 bf16";
 
 LS_TF_KERNEL(Equal, runEquality<EqualOp>, "numbers bool str")
 LS_TF_KERNEL(NotEqual, runEquality<NotEqualOp>, "numbers bool str")
-LS_TF_KERNEL(Less, (runCompare<LessOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(LessEqual, (runCompare<LessEqualOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(Greater, (runCompare<GreaterOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(GreaterEqual, (runCompare<GreaterEqualOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Less, (runCompare<LessOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(LessEqual, (runCompare<LessEqualOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Greater, (runCompare<GreaterOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(GreaterEqual, (runCompare<GreaterEqualOp, TfWide, TfSigned, TfUnsigned>), kReals)
 LS_TF_KERNEL(LogicalAnd, runLogical<AndOp>, "bool")
 LS_TF_KERNEL(LogicalOr, runLogical<OrOp>, "bool")
 LS_TF_KERNEL(LogicalNot, runNot, "bool")

@@ -23,7 +23,7 @@ double inverseErf(double x)
     return y;
 }
 
-// Each function works on the type of calculation: f32 for half floats, else the element type.
+// Each function works on the type of calculation.
 #define LS_FUNCTION(name, expression)                                                                                                      \
     struct name {                                                                                                                          \
         template <typename T> T operator()(T x) const { return static_cast<T>(expression); }                                               \
@@ -177,23 +177,24 @@ struct SoftplusOp {
 /// Whole vectors by `Op::vector`, where the calculation is in f32, the rest by `Op` itself.
 template <typename Op, typename... Lists> Status runByVectors(const KernelArgs& args)
 {
-    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
-        const T* in = args.in(0).as<T>();
-        T* out = args.out(0).as<T>();
-        const int64_t count = args.out(0).elementCount();
-        int64_t i = 0;
-        if constexpr (std::is_same_v<typename Element<T>::Compute, float>)
-            for (const int64_t whole = count - count % eigen::kPacket; i < whole; ++i)
-                out[i] = Element<T>::store(Op::vector(Element<T>::load(in[i])));
-        for (; i < count; ++i) out[i] = Element<T>::store(Op()(Element<T>::load(in[i])));
+    return forDType<Lists...>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
+        constexpr UnaryRow kRow = [](const void*, const std::byte* x, std::byte* y, int64_t count) {
+            const auto* in = reinterpret_cast<const T*>(x);
+            auto* out = reinterpret_cast<T*>(y);
+            int64_t i = 0;
+            if constexpr (std::is_same_v<T, float>)
+                for (const int64_t whole = count - count % eigen::kPacket; i < whole; ++i) out[i] = Op::vector(in[i]);
+            for (; i < count; ++i) out[i] = Op()(in[i]);
+        };
+        forEachComputedRow(args.in(0), args.out(0), sizeof(T), sizeof(T), kRow, nullptr);
         return {};
     });
 }
 
 template <typename Op, typename... Lists> Status runUnary(const KernelArgs& args)
 {
-    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
-        applyUnary<T, T>(args.in(0), args.out(0), [](T x) { return Element<T>::store(Op()(Element<T>::load(x))); });
+    return forDType<Lists...>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
+        computeUnary<T, T>(args.in(0), args.out(0), Op());
         return {};
     });
 }
@@ -201,12 +202,8 @@ template <typename Op, typename... Lists> Status runUnary(const KernelArgs& args
 Status runLeakyRelu(const KernelArgs& args)
 {
     const auto alpha = static_cast<float>(attributeFloat(attributesOf(args), "alpha", 0.2));
-    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
-        using C = typename Element<T>::Compute;
-        applyUnary<T, T>(args.in(0), args.out(0), [alpha](T stored) {
-            const C x = Element<T>::load(stored);
-            return Element<T>::store(x > C(0) ? x : x * static_cast<C>(alpha));
-        });
+    return forDType<TfWide>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
+        computeUnary<T, T>(args.in(0), args.out(0), [alpha](T x) { return x > T(0) ? x : x * static_cast<T>(alpha); });
         return {};
     });
 }
@@ -260,29 +257,27 @@ template <typename To, typename From> To toInteger(From x)
     return static_cast<To>(static_cast<int64_t>(x));
 }
 
-template <typename To, typename From> To convert(From stored)
+template <typename To, typename From> To convert(From x)
 {
-    const auto x = Element<From>::load(stored);
-    using C = typename Element<To>::Compute;
-    using X = std::remove_const_t<decltype(x)>;
-    if constexpr (std::is_same_v<To, bool>) return x != X(0);
-    else if constexpr (kIsComplex<X> && kIsComplex<C>)
-        return To(static_cast<typename C::value_type>(x.real()), static_cast<typename C::value_type>(x.imag()));
-    else if constexpr (kIsComplex<X>) return convert<To>(x.real());
-    else if constexpr (kIsComplex<C>) return To(static_cast<typename C::value_type>(x));
-    else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<X>) return toInteger<C>(x);
-    else return Element<To>::store(static_cast<C>(x));
+    if constexpr (std::is_same_v<To, bool>) return x != From(0);
+    else if constexpr (kIsComplex<From> && kIsComplex<To>)
+        return To(static_cast<typename To::value_type>(x.real()), static_cast<typename To::value_type>(x.imag()));
+    else if constexpr (kIsComplex<From>) return convert<To>(x.real());
+    else if constexpr (kIsComplex<To>) return To(static_cast<typename To::value_type>(x));
+    else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) return toInteger<To>(x);
+    else return static_cast<To>(x);
 }
 
 Status runCast(const KernelArgs& args)
 {
     const Tensor& x = args.in(0);
     if (x.dtype == args.out(0).dtype) return tfCopy(args, 0, x, x.shape);
-    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(x.dtype, [&]<typename From>() -> Status {
-        return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(args.out(0).dtype, [&]<typename To>() -> Status {
-            applyUnary<From, To>(x, args.out(0), [](From value) { return convert<To>(value); });
-            return {};
-        });
+    return forDType<TfWide, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(computedIn(x.dtype), [&]<typename From>() -> Status {
+        return forDType<TfWide, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(
+            computedIn(args.out(0).dtype), [&]<typename To>() -> Status {
+                computeUnary<From, To>(x, args.out(0), [](From value) { return convert<To>(value); });
+                return {};
+            });
     });
 }
 
@@ -311,49 +306,49 @@ constexpr std::string_view kAnalytic = "f32 f64 f16 bf16 c64 c128";
 
 } // namespace
 
-LS_TF_KERNEL(Abs, (runUnary<AbsOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(Neg, (runUnary<NegOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
-LS_TF_KERNEL(Sign, (runUnary<SignOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
-LS_TF_KERNEL(Square, (runUnary<SquareOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
-LS_TF_KERNEL(Sqrt, (runUnary<SqrtOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Rsqrt, (runUnary<RsqrtOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Reciprocal, (runUnary<InverseOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Inv, (runUnary<InverseOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Exp, (runByVectors<ExpOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Expm1, (runByVectors<Expm1Op, TfFloats>), kFloats)
-LS_TF_KERNEL(Log, (runByVectors<LogOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Log1p, (runByVectors<Log1pOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Sin, (runByVectors<SinOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Cos, (runByVectors<CosOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Tan, (runUnary<TanOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Asin, (runByVectors<AsinOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Acos, (runByVectors<AcosOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Atan, (runByVectors<AtanOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Sinh, (runUnary<SinhOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Cosh, (runUnary<CoshOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Tanh, (runUnary<TanhOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Asinh, (runUnary<AsinhOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Acosh, (runUnary<AcoshOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Atanh, (runByVectors<AtanhOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Erf, (runByVectors<ErfOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Erfc, (runByVectors<ErfcOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Erfinv, (runUnary<ErfinvOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Lgamma, (runUnary<LgammaOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Digamma, (runUnary<DigammaOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Abs, (runUnary<AbsOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Neg, (runUnary<NegOp, TfWide, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Sign, (runUnary<SignOp, TfWide, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Square, (runUnary<SquareOp, TfWide, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Sqrt, (runUnary<SqrtOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Rsqrt, (runUnary<RsqrtOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Reciprocal, (runUnary<InverseOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Inv, (runUnary<InverseOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Exp, (runByVectors<ExpOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Expm1, (runByVectors<Expm1Op, TfWide>), kFloats)
+LS_TF_KERNEL(Log, (runByVectors<LogOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Log1p, (runByVectors<Log1pOp, TfWide>), kFloats)
+LS_TF_KERNEL(Sin, (runByVectors<SinOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Cos, (runByVectors<CosOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Tan, (runUnary<TanOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Asin, (runByVectors<AsinOp, TfWide>), kFloats)
+LS_TF_KERNEL(Acos, (runByVectors<AcosOp, TfWide>), kFloats)
+LS_TF_KERNEL(Atan, (runByVectors<AtanOp, TfWide>), kFloats)
+LS_TF_KERNEL(Sinh, (runUnary<SinhOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Cosh, (runUnary<CoshOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Tanh, (runUnary<TanhOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Asinh, (runUnary<AsinhOp, TfWide>), kFloats)
+LS_TF_KERNEL(Acosh, (runUnary<AcoshOp, TfWide>), kFloats)
+LS_TF_KERNEL(Atanh, (runByVectors<AtanhOp, TfWide>), kFloats)
+LS_TF_KERNEL(Erf, (runByVectors<ErfOp, TfWide>), kFloats)
+LS_TF_KERNEL(Erfc, (runByVectors<ErfcOp, TfWide>), kFloats)
+LS_TF_KERNEL(Erfinv, (runUnary<ErfinvOp, TfWide>), kFloats)
+LS_TF_KERNEL(Lgamma, (runUnary<LgammaOp, TfWide>), kFloats)
+LS_TF_KERNEL(Digamma, (runUnary<DigammaOp, TfWide>), kFloats)
 LS_TF_KERNEL(PopulationCount, runPopulationCount, "i8 i16 i32 i64 u8 u16 u32 u64")
-LS_TF_KERNEL(Floor, (runUnary<FloorOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Ceil, (runUnary<CeilOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Round, (runUnary<RintOp, TfFloats, TfSigned>), kReals)
-LS_TF_KERNEL(Rint, (runUnary<RintOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Floor, (runUnary<FloorOp, TfWide>), kFloats)
+LS_TF_KERNEL(Ceil, (runUnary<CeilOp, TfWide>), kFloats)
+LS_TF_KERNEL(Round, (runUnary<RintOp, TfWide, TfSigned>), kReals)
+LS_TF_KERNEL(Rint, (runUnary<RintOp, TfWide>), kFloats)
 LS_TF_KERNEL(Invert, (runUnary<InvertOp, TfSigned, TfUnsigned>), "i8 i16 i32 i64 u8 u16 u32 u64")
-LS_TF_KERNEL(Sigmoid, (runByVectors<SigmoidOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Relu, (runUnary<ReluOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(Relu6, (runUnary<Relu6Op, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Sigmoid, (runByVectors<SigmoidOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Relu, (runUnary<ReluOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Relu6, (runUnary<Relu6Op, TfWide, TfSigned, TfUnsigned>), kReals)
 LS_TF_KERNEL(LeakyRelu, runLeakyRelu, kFloats)
-LS_TF_KERNEL(Elu, (runByVectors<EluOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Selu, (runByVectors<SeluOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Softplus, (runByVectors<SoftplusOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Softsign, (runUnary<SoftsignOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Elu, (runByVectors<EluOp, TfWide>), kFloats)
+LS_TF_KERNEL(Selu, (runByVectors<SeluOp, TfWide>), kFloats)
+LS_TF_KERNEL(Softplus, (runByVectors<SoftplusOp, TfWide>), kFloats)
+LS_TF_KERNEL(Softsign, (runUnary<SoftsignOp, TfWide>), kFloats)
 LS_TF_KERNEL(Conj, (runUnary<ConjOp, TfComplex>), "c64 c128")
 LS_TF_KERNEL(Real, runPart<RealPart>, "c64 c128")
 LS_TF_KERNEL(Imag, runPart<ImagPart>, "c64 c128")
