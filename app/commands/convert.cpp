@@ -6,6 +6,7 @@
 #include "app/wiring/outputs.h"
 #include "app/wiring/tf_target.h"
 #include "converters/formats.h"
+#include "converters/lower/states.h"
 #include "converters/tflite/file_archive.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/api/inputs/run_target.h"
@@ -159,6 +160,10 @@ Result<int> runConvert(const CommandContext& context)
             if (arguments.has(option))
                 return Error(ErrorCode::usage, "--" + std::string(option) + " says what --freeze keeps").expected("--freeze, too");
         if (arguments.has("allow-custom")) return Error(ErrorCode::usage, "--allow-custom is for TensorFlow graphs that become .tflite");
+    }
+    if (format->extension == "tflite" || format->extension == "circle") {
+        LS_TRY(const std::vector<std::string> notes, storeStates(file.model));
+        for (const std::string& note : notes) console.note(note);
     }
     LS_CHECK_OK(format->save(file.model, out, options));
     if (!format->keepsFiles) tellLostFiles(console, file);

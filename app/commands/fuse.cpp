@@ -12,6 +12,7 @@
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
+#include "converters/lower/states.h"
 #include "engine/base/bytes.h"
 #include "engine/ir/verifier.h"
 
@@ -87,8 +88,13 @@ Result<FusionProofOptions> proofOptionsOf(const Arguments& arguments)
 Status saveFused(Console& console, const Model& model, const Format& format, const std::string& out, SaveOptions saving,
                  const FusionOptions& options)
 {
-    if (model.dialect != Dialect::tf || (format.extension != "tflite" && format.extension != "circle"))
-        return format.save(model, out, saving);
+    if (format.extension != "tflite" && format.extension != "circle") return format.save(model, out, saving);
+    if (model.dialect != Dialect::tf) {
+        Model stored = model; // what is reported runs as the proof did
+        LS_TRY(const std::vector<std::string> notes, storeStates(stored));
+        for (const std::string& note : notes) console.note(note);
+        return format.save(stored, out, saving);
+    }
     LS_TRY(const LoweredModel lowered, loweredModel(model, options.root, *options.selection, options.signature, {}));
     if (!lowered.noForm.empty()) return noFormError(lowered);
     for (const std::string& note : lowered.notes) console.note(note);

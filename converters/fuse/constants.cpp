@@ -14,14 +14,15 @@ namespace {
 constexpr int kDeepest = 16;
 
 /// The type and data of a constant as it is stored; false if the value is none.
-bool stored(const GraphEditor& editor, ValueId id, const TensorType*& type, ConstantPtr& data)
+bool stored(const Graph& graph, ValueId id, const TensorType*& type, ConstantPtr& data)
 {
-    const Value& value = editor.value(id);
+    if (!id.valid()) return false;
+    const Value& value = graph.value(id);
     if (value.role == ValueRole::constant) {
         type = &value.type;
         data = value.constant;
     } else if (value.role == ValueRole::result) {
-        const Operator& op = editor.op(value.producer);
+        const Operator& op = graph.op(value.producer);
         if (op.kind.dialect != "tf" || op.kind.name != "Const" || !op.controlInputs.empty()) return false;
         const Attribute* const attribute = findAttribute(op.attributes, "value");
         const auto* const tensor = attribute != nullptr ? attribute->as<TensorAttribute>() : nullptr;
@@ -33,15 +34,15 @@ bool stored(const GraphEditor& editor, ValueId id, const TensorType*& type, Cons
 }
 
 /// Weights that are stored in half; whoever reads them casts them first.
-std::unique_ptr<Numbers> fromHalf(const TensorType& type, const Constant& data)
+std::optional<Numbers> fromHalf(const TensorType& type, const Constant& data)
 {
-    if (data.size() != static_cast<uint64_t>(type.shape.elementCount()) * 2) return nullptr;
-    auto numbers = std::make_unique<Numbers>();
-    numbers->shape = type.shape;
+    if (data.size() != static_cast<uint64_t>(type.shape.elementCount()) * 2) return std::nullopt;
+    Numbers numbers;
+    numbers.shape = type.shape;
     for (int64_t k = 0; k < type.shape.elementCount(); ++k) {
         uint16_t bits = 0;
         std::memcpy(&bits, data.bytes().data() + k * 2, 2);
-        numbers->values.push_back(f16ToFloat(bits));
+        numbers.values.push_back(f16ToFloat(bits));
     }
     return numbers;
 }
@@ -72,6 +73,44 @@ Binary binaryFunction(std::string_view kind)
 bool Numbers::isSplat() const
 {
     return !values.empty() && std::ranges::all_of(values, [&](float value) { return value == values.front(); });
+}
+
+std::optional<Numbers> storedFloats(const Graph& graph, ValueId id)
+{
+    const TensorType* type = nullptr;
+    ConstantPtr data;
+    if (!stored(graph, id, type, data)) return std::nullopt;
+    if (type->dtype == DType::f16) return fromHalf(*type, *data);
+    if (type->dtype != DType::f32 || data->size() != static_cast<uint64_t>(type->shape.elementCount()) * 4) return std::nullopt;
+    Numbers numbers;
+    numbers.shape = type->shape;
+    numbers.values.resize(data->size() / 4);
+    std::memcpy(numbers.values.data(), data->bytes().data(), data->size());
+    return numbers;
+}
+
+std::optional<std::vector<int64_t>> storedIntegers(const Graph& graph, ValueId id)
+{
+    const TensorType* type = nullptr;
+    ConstantPtr data;
+    if (!stored(graph, id, type, data)) return std::nullopt;
+    if (type->dtype == DType::boolean) {
+        const auto* const bytes = reinterpret_cast<const uint8_t*>(data->bytes().data());
+        return std::vector<int64_t>(bytes, bytes + data->size());
+    }
+    const bool isWide = type->dtype == DType::i64;
+    if (!isWide && type->dtype != DType::i32) return std::nullopt;
+    const size_t count = data->size() / (isWide ? 8 : 4);
+    std::vector<int64_t> values(count);
+    for (size_t k = 0; k < count; ++k) {
+        int32_t narrow = 0;
+        if (isWide) std::memcpy(&values[k], data->bytes().data() + k * 8, 8);
+        else {
+            std::memcpy(&narrow, data->bytes().data() + k * 4, 4);
+            values[k] = narrow;
+        }
+    }
+    return values;
 }
 
 Numbers transposed(const Numbers& source, std::span<const int> order)
@@ -143,17 +182,7 @@ const Numbers* ConstantReader::floats(ValueId value)
 std::unique_ptr<Numbers> ConstantReader::read(ValueId id, int depth)
 {
     if (!id.valid() || depth > kDeepest) return nullptr;
-    const TensorType* type = nullptr;
-    ConstantPtr data;
-    if (stored(m_editor, id, type, data)) {
-        if (type->dtype == DType::f16) return fromHalf(*type, *data);
-        if (type->dtype != DType::f32 || data->size() != static_cast<uint64_t>(type->shape.elementCount()) * 4) return nullptr;
-        auto numbers = std::make_unique<Numbers>();
-        numbers->shape = type->shape;
-        numbers->values.resize(data->size() / 4);
-        std::memcpy(numbers->values.data(), data->bytes().data(), data->size());
-        return numbers;
-    }
+    if (std::optional<Numbers> numbers = storedFloats(m_editor.graph(), id)) return std::make_unique<Numbers>(std::move(*numbers));
     const Value& value = m_editor.value(id);
     if (value.role != ValueRole::result || value.slot != 0) return nullptr;
     const Operator& op = m_editor.op(value.producer);
@@ -241,29 +270,7 @@ bool ConstantReader::reshape(Numbers& numbers, const Operator& op) const
     return true;
 }
 
-std::optional<std::vector<int64_t>> ConstantReader::integers(ValueId id) const
-{
-    const TensorType* type = nullptr;
-    ConstantPtr data;
-    if (!id.valid() || !stored(m_editor, id, type, data)) return std::nullopt;
-    if (type->dtype == DType::boolean) {
-        const auto* const bytes = reinterpret_cast<const uint8_t*>(data->bytes().data());
-        return std::vector<int64_t>(bytes, bytes + data->size());
-    }
-    const bool isWide = type->dtype == DType::i64;
-    if (!isWide && type->dtype != DType::i32) return std::nullopt;
-    const size_t count = data->size() / (isWide ? 8 : 4);
-    std::vector<int64_t> values(count);
-    for (size_t k = 0; k < count; ++k) {
-        int32_t narrow = 0;
-        if (isWide) std::memcpy(&values[k], data->bytes().data() + k * 8, 8);
-        else {
-            std::memcpy(&narrow, data->bytes().data() + k * 4, 4);
-            values[k] = narrow;
-        }
-    }
-    return values;
-}
+std::optional<std::vector<int64_t>> ConstantReader::integers(ValueId id) const { return storedIntegers(m_editor.graph(), id); }
 
 void ConstantReader::collectProducers(ValueId id, std::vector<OperatorId>& found) const
 {

@@ -40,6 +40,10 @@ private:
     std::unordered_map<int32_t, std::unique_ptr<Numbers>> m_known;
 };
 
+/// What a constant of any graph holds, TensorFlow's `Const` too; nothing: it is none, or of another type (f32, f16; i32, i64, bool).
+std::optional<Numbers> storedFloats(const Graph& graph, ValueId value);
+std::optional<std::vector<int64_t>> storedIntegers(const Graph& graph, ValueId value);
+
 /// Elements of `source` in another order of dimensions.
 Numbers transposed(const Numbers& source, std::span<const int> order);
 

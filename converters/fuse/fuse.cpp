@@ -231,10 +231,23 @@ void visitGraphs(const AttributeList& attributes, const std::function<void(Graph
     }
 }
 
-/// Graphs that the model can still run: signatures, the primary one, and what those call.
-std::vector<bool> reachable(const Model& model, const FusionOptions& options)
+/// Graphs that operators name.
+std::vector<bool> calledGraphs(const Model& model)
 {
-    std::vector<bool> reached(model.graphs.size(), !options.selection);
+    std::vector<bool> isCalled(model.graphs.size(), false);
+    for (const Graph& graph : model.graphs)
+        for (const Operator& op : graph.operators)
+            visitGraphs(op.attributes, [&](GraphId id) {
+                if (model.hasGraph(id)) isCalled[static_cast<size_t>(id.index)] = true;
+            });
+    return isCalled;
+}
+
+/// Graphs that the model can still run: signatures, the primary one, those that nothing called before (`wasCalled`) where nobody says what
+/// is run, and what those call.
+std::vector<bool> reachable(const Model& model, const FusionOptions& options, const std::vector<bool>& wasCalled)
+{
+    std::vector<bool> reached(model.graphs.size(), false);
     std::vector<GraphId> open;
     const auto reach = [&](GraphId id) {
         if (!model.hasGraph(id) || reached[static_cast<size_t>(id.index)]) return;
@@ -243,12 +256,45 @@ std::vector<bool> reachable(const Model& model, const FusionOptions& options)
     };
     reach(options.root);
     for (const Signature& signature : model.signatures) reach(signature.graph);
+    for (size_t g = 0; g < wasCalled.size() && !options.selection; ++g)
+        if (!wasCalled[g]) reach(GraphId(static_cast<int64_t>(g)));
     while (!open.empty()) {
         const Graph& graph = model.graph(open.back());
         open.pop_back();
         for (const Operator& op : graph.operators) visitGraphs(op.attributes, reach);
     }
     return reached;
+}
+
+/// Every graph that attributes name gets its new number.
+void renumberGraphs(AttributeList& attributes, const std::vector<GraphId>& numbers)
+{
+    const auto renumber = [&](Attribute& attribute) {
+        if (auto* const ref = attribute.as<GraphRef>(); ref != nullptr && ref->graph.valid())
+            ref->graph = numbers.at(static_cast<size_t>(ref->graph.index));
+    };
+    for (NamedAttribute& attribute : attributes) {
+        renumber(attribute.value);
+        if (auto* const items = attribute.value.as<AttributeItems>())
+            for (Attribute& item : *items) renumber(item);
+    }
+}
+
+/// Bodies and conditions of loops that are operators now go: a file would keep them.
+void dropLostGraphs(Model& model, const FusionOptions& options, const std::vector<bool>& wasCalled)
+{
+    const std::vector<bool> isReached = reachable(model, options, wasCalled);
+    if (model.dialect == Dialect::tf || std::ranges::find(isReached, false) == isReached.end()) return;
+    std::vector<GraphId> numbers;
+    std::vector<Graph> kept;
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        numbers.push_back(isReached[g] ? GraphId(static_cast<int64_t>(kept.size())) : GraphId());
+        if (isReached[g]) kept.push_back(std::move(model.graphs[g]));
+    }
+    model.graphs = std::move(kept);
+    for (Signature& signature : model.signatures) signature.graph = numbers.at(static_cast<size_t>(signature.graph.index));
+    for (Graph& graph : model.graphs)
+        for (Operator& op : graph.operators) renumberGraphs(op.attributes, numbers);
 }
 
 /// Variables become constants and calls their bodies, so that patterns see what belongs together.
@@ -301,11 +347,13 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
     for (const std::string& name : options.keeps)
         keeps.insert(name.substr(0, name.rfind(':') == std::string::npos ? name.size() : name.rfind(':')));
     FusionReport report;
+    std::vector<bool> wasCalled = calledGraphs(model);
     const auto allGraphs = [&](Status (GraphFuser::*step)()) -> Status {
-        std::vector<bool> isReached = reachable(model, options);
+        std::vector<bool> isReached = reachable(model, options, wasCalled);
         size_t known = report.rewrites.size();
         for (size_t g = 0; g < model.graphs.size(); ++g) {
-            if (report.rewrites.size() != known) isReached = reachable(model, options); // a loop that has gone takes its body with it
+            if (report.rewrites.size() != known)
+                isReached = reachable(model, options, wasCalled); // a loop that has gone takes its body with it
             known = report.rewrites.size();
             if (!isReached[g]) continue;
             GraphFuser fuser(model, GraphId(static_cast<int64_t>(g)), table, keeps, options, report);
@@ -331,7 +379,9 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
         }
     }
     if (options.keepsRegions) report.opened = std::make_shared<const Model>(model);
+    wasCalled = calledGraphs(model); // the body of a composite that was opened stays
     LS_CHECK_OK(allGraphs(&GraphFuser::run));
+    dropLostGraphs(model, options, wasCalled);
     return report;
 }
 

@@ -1,7 +1,6 @@
 #include "converters/fuse/lstm.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace loopscope::fusing {
 
@@ -43,7 +42,7 @@ public:
             note(nextOutput);
             note(squashed);
             note(act->inputs[0]);
-            m_split.valid() ? outputGate(gate) : refuse("no split into gates");
+            m_sum.valid() ? outputGate(gate) : refuse("no split into gates");
             if (m_cell.refused.empty()) preactivation();
             return m_cell;
         }
@@ -51,11 +50,7 @@ public:
     }
 
 private:
-    const Operator* of(ValueId value, std::string_view kind) const
-    {
-        const Operator* const op = producerIn(m_graph, value);
-        return op != nullptr && neutralKind(op->kind) == kind && op->inputs.size() == 2 ? op : nullptr;
-    }
+    const Operator* of(ValueId value, std::string_view kind) const { return producerIn(m_graph, value, kind, 2); }
 
     void refuse(std::string reason)
     {
@@ -74,15 +69,14 @@ private:
         }
     }
 
-    /// Which part of the split sum the value is; −1: none.
+    /// Which part of the sum the value is; −1: none.
     int partOf(ValueId value)
     {
-        value = behindIdentities(m_graph, value);
-        if (!value.valid() || m_graph.value(value).role != ValueRole::result) return -1;
-        const Operator& op = m_graph.op(m_graph.value(value).producer);
-        if (op.kind.name != "Split" || op.inputs.size() != 2 || op.results.size() != 4) return -1;
-        if (!m_split.valid()) m_split = m_graph.value(value).producer;
-        return m_split == m_graph.value(value).producer ? m_graph.value(value).slot : -1;
+        const SumPart part = partOfSum(m_graph, value, 4);
+        if (part.part < 0 || (m_sum.valid() && m_sum != part.sum)) return -1;
+        m_sum = part.sum;
+        note(value);
+        return part.part;
     }
 
     /// A part behind a sigmoid.
@@ -108,7 +102,7 @@ private:
             const Operator *const keeps = of(kept, "mul"), *const adds = of(added, "mul");
             if (keeps == nullptr || adds == nullptr) continue;
             const LstmCellMatch before = m_cell;
-            const OperatorId splitBefore = m_split;
+            const ValueId sumBefore = m_sum;
             for (const auto& [gate, candidate] : eitherOrder(*adds)) {
                 const Operator* const act = producerIn(m_graph, candidate);
                 if (act == nullptr || act->inputs.size() != 1 || neutralKind(act->kind) != m_cell.activation) continue;
@@ -132,21 +126,29 @@ private:
                 return true;
             }
             m_cell = before;
-            m_split = splitBefore;
+            m_sum = sumBefore;
         }
         return false;
+    }
+
+    /// Whether a reshape only takes or gives dimensions of size 1.
+    bool keepsColumns(const Operator& op) const
+    {
+        const Shape &from = m_graph.value(op.inputs[0]).type.shape, &to = m_graph.value(op.results[0]).type.shape;
+        if (!from.isStatic() || !to.isStatic() || from.rank() == 0 || to.rank() == 0) return false;
+        return from.back() == to.back() && from.elementCount() == to.elementCount() && from.elementCount() == from.back();
     }
 
     /// The leaves of a sum, through what only changes ranks by dimensions of size 1.
     void leaves(ValueId value, std::vector<ValueId>& found, int depth)
     {
         const Operator* const op = producerIn(m_graph, value);
-        const std::string_view kind = op != nullptr ? neutralKind(op->kind) : "";
-        if (depth < 8 && op != nullptr && (kind == "add" || kind == "bias_add") && op->inputs.size() == 2) {
+        const std::string_view kind = op != nullptr && activationOf(*op) == "NONE" ? neutralKind(op->kind) : "";
+        if (depth < 8 && (kind == "add" || kind == "bias_add") && op->inputs.size() == 2) {
             note(value);
             leaves(op->inputs[0], found, depth + 1);
             leaves(op->inputs[1], found, depth + 1);
-        } else if (depth < 8 && kind == "squeeze") {
+        } else if (depth < 8 && (kind == "squeeze" || (kind == "reshape" && keepsColumns(*op)))) {
             note(value);
             leaves(op->inputs[0], found, depth + 1);
         } else {
@@ -169,26 +171,20 @@ private:
 
     void preactivation()
     {
-        const Operator& split = m_graph.op(m_split);
         std::vector<ValueId> terms;
-        m_cell.ops.push_back(m_split);
-        leaves(split.inputs[1], terms, 0);
+        leaves(m_sum, terms, 0);
         for (const ValueId term : terms) {
-            const Operator* const product = of(term, "fully_connected");
-            if (product == nullptr) {
-                if (m_cell.bias.valid()) return refuse("a third operand of the sum that is no product: '" + m_graph.value(term).id + "'");
-                m_cell.bias = term;
+            const std::optional<WeightedProduct> product = weightedProduct(m_graph, term);
+            if (!product) {
+                m_cell.biases.push_back(term);
                 continue;
             }
-            if (product->kind.dialect != "tf" || attributeBool(product->attributes, "transpose_a", false) ||
-                attributeBool(product->attributes, "transpose_b", false))
-                return refuse("a product of transposed operands");
             note(term);
-            const ValueId left = behindIdentities(m_graph, product->inputs[0]);
-            const bool isState = !m_cell.h.valid() && holdsState(left);
+            if (product->bias.valid()) m_cell.biases.push_back(product->bias);
+            const bool isState = !m_cell.h.valid() && holdsState(product->left);
             if (!isState && m_cell.x.valid()) return refuse("neither product is of the state");
-            (isState ? m_cell.h : m_cell.x) = left;
-            (isState ? m_cell.recurrent : m_cell.kernel) = product->inputs[1];
+            (isState ? m_cell.h : m_cell.x) = product->left;
+            (isState ? m_cell.recurrent : m_cell.kernel) = *product;
         }
         if (!m_cell.h.valid() || !m_cell.x.valid()) refuse("the sum is not of a product with the input and one with the state");
     }
@@ -196,54 +192,23 @@ private:
     const Graph& m_graph;
     const std::vector<ValueId>& m_states;
     LstmCellMatch m_cell;
-    OperatorId m_split;
+    ValueId m_sum; ///< of which the gates are parts
 };
 
 } // namespace
 
-ValueId behindIdentities(const Graph& graph, ValueId value)
-{
-    for (int depth = 0; depth < kDeepest && value.valid(); ++depth) {
-        const Value& at = graph.value(value);
-        if (at.role != ValueRole::result) break;
-        const Operator& op = graph.op(at.producer);
-        if (neutralKind(op.kind) != "identity" || op.inputs.size() != 1) break;
-        value = op.inputs[0];
-    }
-    return value;
-}
-
-const Operator* producerIn(const Graph& graph, ValueId value)
-{
-    value = behindIdentities(graph, value);
-    if (!value.valid() || graph.value(value).role != ValueRole::result || graph.value(value).slot != 0) return nullptr;
-    return &graph.op(graph.value(value).producer);
-}
-
-std::optional<std::vector<int64_t>> integersIn(const Graph& graph, ValueId value)
-{
-    const Operator* const op = producerIn(graph, value);
-    if (op == nullptr || op->kind.dialect != "tf" || op->kind.name != "Const") return std::nullopt;
-    const Attribute* const attribute = findAttribute(op->attributes, "value");
-    const auto* const tensor = attribute != nullptr ? attribute->as<TensorAttribute>() : nullptr;
-    if (tensor == nullptr || tensor->data == nullptr || !tensor->data->hasBytes()) return std::nullopt;
-    const size_t width = tensor->type.dtype == DType::i64 ? 8 : 4;
-    if (tensor->type.dtype != DType::i32 && tensor->type.dtype != DType::i64) return std::nullopt;
-    std::vector<int64_t> values(tensor->data->size() / width, 0);
-    for (size_t k = 0; k < values.size(); ++k) {
-        int32_t narrow = 0;
-        if (width == 8) std::memcpy(&values[k], tensor->data->bytes().data() + k * 8, 8);
-        else {
-            std::memcpy(&narrow, tensor->data->bytes().data() + k * 4, 4);
-            values[k] = narrow;
-        }
-    }
-    return values;
-}
-
 LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::vector<ValueId>& states)
 {
     return CellMatcher(graph, states).match(nextOutput);
+}
+
+bool addBias(LstmWeights& weights, const Numbers& bias)
+{
+    std::vector<float>& sums = weights.bias.values;
+    if (sums.empty()) sums.assign(bias.values.size(), 0.0F);
+    if (sums.size() != bias.values.size()) return false;
+    for (size_t k = 0; k < sums.size(); ++k) sums[k] += bias.values[k];
+    return true;
 }
 
 std::string unfitWeights(const LstmWeights& weights, int64_t inputs)
@@ -323,6 +288,13 @@ OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& nam
 
 ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before)
 {
+    return site.editor()
+        .op(site.editor().insert(lastStepDraft(site, sequence, axis, keeps, name, before), Sources::none(), InsertPoint::before(before)))
+        .results[0];
+}
+
+OperatorDraft lastStepDraft(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before)
+{
     const TensorType type = site.editor().value(sequence).type;
     std::vector<int32_t> begin(3, 0), end(3, 0), strides(3, 1);
     begin[static_cast<size_t>(axis)] = -1;
@@ -332,15 +304,16 @@ ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::
     };
     OperatorDraft draft;
     draft.name = name;
-    draft.kind = {"tf", "StridedSlice"};
     draft.inputs = {sequence, indices("/begin", begin), indices("/end", end), indices("/strides", strides)};
-    draft.attributes = {{"Index", DType::i32},
-                        {"T", DType::f32},
-                        {"begin_mask", others},
-                        {"ellipsis_mask", int64_t{0}},
-                        {"end_mask", int64_t{7}},
-                        {"new_axis_mask", int64_t{0}},
-                        {"shrink_axis_mask", int64_t{keeps ? 0 : 1 << axis}}};
+    draft.attributes = {{"begin_mask", others}, {"end_mask", int64_t{7}}};
+    if (!keeps) draft.attributes.push_back({"shrink_axis_mask", int64_t{1} << axis});
+    draft.kind = {"tfl", "strided_slice"};
+    if (site.isTensorFlow()) {
+        draft.kind = {"tf", "StridedSlice"};
+        draft.attributes.insert(draft.attributes.end(),
+                                {{"Index", DType::i32}, {"T", DType::f32}, {"ellipsis_mask", int64_t{0}}, {"new_axis_mask", int64_t{0}}});
+        if (keeps) draft.attributes.push_back({"shrink_axis_mask", int64_t{0}});
+    }
     Shape shape = Shape::unknownRank();
     if (type.shape.hasRank()) {
         shape = Shape();
@@ -348,7 +321,7 @@ ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::
             if (d != axis || keeps) shape.append(d == axis ? 1 : type.shape[d]);
     }
     draft.results = {TensorType(DType::f32, shape)};
-    return site.editor().op(site.editor().insert(std::move(draft), Sources::none(), InsertPoint::before(before))).results[0];
+    return draft;
 }
 
 } // namespace loopscope::fusing

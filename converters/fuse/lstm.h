@@ -2,6 +2,7 @@
 // unrolled sequences share it.
 #pragma once
 
+#include "converters/fuse/cells.h"
 #include "converters/fuse/site.h"
 
 #include <array>
@@ -20,13 +21,14 @@ inline constexpr GateOrder kSimpleGates = {1, 2, 0, 3};   ///< LSTMCellSimple: c
 
 /// A cell as it lies in a graph: h' = sigmoid(o) · act(c'), c' = sigmoid(f) · c + sigmoid(i) · act(z).
 struct LstmCellMatch {
-    ValueId x, h, c;                 ///< what a step takes
-    ValueId kernel, recurrent, bias; ///< x · kernel + h · recurrent + bias; no bias: invalid
-    ValueId nextCell;                ///< c'
-    GateOrder gates = kKerasGates;   ///< parts of the sum
-    std::string activation;          ///< "tanh", "relu"
-    std::vector<OperatorId> ops;     ///< what computes h'
-    std::string refused;             ///< it looks like one, and why it is none
+    ValueId x, h, c;                   ///< what a step takes
+    WeightedProduct kernel, recurrent; ///< x · kernel + h · recurrent
+    std::vector<ValueId> biases;       ///< what else is added
+    ValueId nextCell;                  ///< c'
+    GateOrder gates = kKerasGates;     ///< parts of the sum
+    std::string activation;            ///< "tanh", "relu"
+    std::vector<OperatorId> ops;       ///< what computes h'
+    std::string refused;               ///< it looks like one, and why it is none
     bool isCell() const { return nextCell.valid() && refused.empty(); }
 };
 
@@ -37,8 +39,7 @@ LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::v
 /// A GRU's cell: h' = z · h + (1 − z) · tanh(n), z and r = sigmoid(parts of both sums), n = part of one + r · part of the other.
 struct GruCellMatch {
     ValueId x;
-    ValueId kernel, bias;                    ///< x · kernel + bias; no bias: invalid
-    ValueId recurrent, recurrentBias;        ///< h · recurrent + bias
+    WeightedProduct kernel, recurrent;       ///< x · kernel + bias, h · recurrent + bias
     std::array<int, 3> gates = {-1, -1, -1}; ///< parts of the sums: z, r, n
     bool isFound = false;
     std::string refused; ///< it looks like one, and why Circle's operator is none
@@ -46,13 +47,6 @@ struct GruCellMatch {
 
 /// Looks at what computes the next state of `state`.
 GruCellMatch matchGruCell(const Graph& graph, ValueId next, ValueId state);
-
-/// The value behind operators that only pass one on.
-ValueId behindIdentities(const Graph& graph, ValueId value);
-/// i32 or i64 elements of a Const of any graph.
-std::optional<std::vector<int64_t>> integersIn(const Graph& graph, ValueId value);
-/// What computes it; null: no operator, or another result than its first.
-const Operator* producerIn(const Graph& graph, ValueId value);
 
 /// Weights of an LSTM in TFLite's form.
 struct LstmWeights {
@@ -73,11 +67,14 @@ struct LstmNode {
     bool isSequence = true, isTimeMajor = false;
 };
 
+/// Adds numbers to the bias; false: they are not as many.
+bool addBias(LstmWeights& weights, const Numbers& bias);
 /// Why TFLite's operator cannot take these weights; empty: it can.
 std::string unfitWeights(const LstmWeights& weights, int64_t inputs);
 /// The operator with its 24 operands, constants before `before`. It is stateless: every run starts from h0 and c0, as the graph's does.
 OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& name, OperatorId before);
 /// The last step of [time, …] (or of dimension `axis`): with `keeps` as a sequence of one.
+OperatorDraft lastStepDraft(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before);
 ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before);
 
 } // namespace loopscope::fusing

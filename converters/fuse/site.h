@@ -100,6 +100,7 @@ public:
     /// Names of the operators of the last rewrite.
     const std::vector<std::string>& lastFrom() const { return m_lastFrom; }
     void setFrom(std::span<const OperatorId> ops);
+    void setFrom(std::vector<std::string> names) { m_lastFrom = std::move(names); }
     bool isAskedFor(OperatorId op) const { return isKept(op); }
 
 private:

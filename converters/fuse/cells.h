@@ -1,0 +1,44 @@
+// What the cells of recurrent layers are written with, in either dialect: products with weights, parts of sums, constants of any graph.
+#pragma once
+
+#include "converters/fuse/constants.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace loopscope::fusing {
+
+/// The value behind operators that only pass one on.
+ValueId behindIdentities(const Graph& graph, ValueId value);
+/// What computes it; null: no operator, or another result than its first.
+const Operator* producerIn(const Graph& graph, ValueId value);
+/// The same, if it is of this kind (neutralKind) and has as many operands.
+const Operator* producerIn(const Graph& graph, ValueId value, std::string_view kind, size_t operands);
+/// i32 or i64 elements of a constant of any graph.
+std::optional<std::vector<int64_t>> integersIn(const Graph& graph, ValueId value);
+/// f32 elements, of f16 too where that is cast.
+std::optional<Numbers> floatsIn(const Graph& graph, ValueId value);
+
+/// Which name both dialects' operators have here: `split`, `strided_slice`, `slice`, `unpack`; else neutralKind.
+std::string_view cellKind(const Operator& op);
+
+/// left · weights (+ bias)
+struct WeightedProduct {
+    ValueId left, weights, bias; ///< no bias: invalid
+    bool isTurned = false;       ///< a row of the weights is what a column is elsewhere, as TFLite has them
+};
+std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value);
+
+/// One of equal parts along the last dimension of a sum.
+struct SumPart {
+    ValueId sum;
+    int part = -1; ///< −1: none
+};
+SumPart partOfSum(const Graph& graph, ValueId value, int parts);
+
+/// As [rows, columns].
+Numbers straightWeights(Numbers weights, bool isTurned);
+
+} // namespace loopscope::fusing
