@@ -64,6 +64,7 @@ std::span<const Rule> selectionRules();
 std::span<const Rule> oneHotRules();
 std::span<const Rule> productRules();
 std::span<const Rule> recurrentRules();
+std::span<const Rule> attentionRules();
 std::span<const Rule> stablehloRules();
 std::span<const Rule> unfuseRules(); ///< the other way; only with FusionOptions::isReverse
 

@@ -83,6 +83,8 @@ void replaceCall(GraphEditor& editor, OperatorId call, const Graph& callee, bool
     editor.eraseUnused(copies); // what the function computed for nobody
 }
 
+} // namespace
+
 /// What computes a result of the body computes that of the call, which keeps its name.
 void becomeBody(GraphEditor& editor, OperatorId call, const Graph& body)
 {
@@ -105,8 +107,6 @@ void becomeBody(GraphEditor& editor, OperatorId call, const Graph& body)
     }
     editor.erase(call);
 }
-
-} // namespace
 
 bool hasVariables(const Model& model)
 {

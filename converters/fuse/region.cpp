@@ -69,41 +69,6 @@ private:
     std::unordered_set<int32_t> m_seen, m_entered;
 };
 
-/// The slice as a graph of its own.
-Graph graphOf(const Graph& source, const Slice& slice, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs)
-{
-    Graph graph;
-    graph.id = source.id + std::string(FusionRegion::kSuffix);
-    std::unordered_map<int32_t, ValueId> known;
-    const auto take = [&](ValueId id) {
-        if (!id.valid()) return id;
-        const auto [entry, isNew] = known.try_emplace(id.index, ValueId(static_cast<int64_t>(graph.values.size())));
-        if (isNew) graph.values.push_back(source.value(id));
-        return entry->second;
-    };
-    for (const ValueId input : inputs) {
-        const ValueId id = take(input);
-        Value& value = graph.value(id);
-        value.role = ValueRole::input;
-        value.producer = {};
-        value.slot = 0;
-        graph.inputs.push_back(id);
-    }
-    for (const OperatorId id : slice.operators) {
-        Operator op = source.op(id);
-        op.controlInputs.clear();
-        const OperatorId own(static_cast<int64_t>(graph.operators.size()));
-        for (ValueId& input : op.inputs) input = take(input);
-        for (ValueId& result : op.results) {
-            result = take(result);
-            if (result.valid()) graph.value(result).producer = own;
-        }
-        graph.operators.push_back(std::move(op));
-    }
-    for (size_t k = 0; k < outputs.size(); ++k) graph.outputs.push_back({"out" + std::to_string(k), take(outputs[k])});
-    return graph;
-}
-
 /// The graphs that `graph` calls, each with the number that it has; the others, of which one is being edited, have nothing in them.
 void takeCallees(const Model& source, const Graph& graph, Model& model)
 {
@@ -164,6 +129,40 @@ bool sameOperator(const Operator& a, const Operator& b) { return a.kind == b.kin
 
 } // namespace
 
+Graph cutOut(const Graph& source, std::span<const OperatorId> operators, std::span<const ValueId> inputs, std::span<const ValueId> outputs)
+{
+    Graph graph;
+    graph.id = source.id + std::string(FusionRegion::kSuffix);
+    std::unordered_map<int32_t, ValueId> known;
+    const auto take = [&](ValueId id) {
+        if (!id.valid()) return id;
+        const auto [entry, isNew] = known.try_emplace(id.index, ValueId(static_cast<int64_t>(graph.values.size())));
+        if (isNew) graph.values.push_back(source.value(id));
+        return entry->second;
+    };
+    for (const ValueId input : inputs) {
+        const ValueId id = take(input);
+        Value& value = graph.value(id);
+        value.role = ValueRole::input;
+        value.producer = {};
+        value.slot = 0;
+        graph.inputs.push_back(id);
+    }
+    for (const OperatorId id : operators) {
+        Operator op = source.op(id);
+        op.controlInputs.clear();
+        const OperatorId own(static_cast<int64_t>(graph.operators.size()));
+        for (ValueId& input : op.inputs) input = take(input);
+        for (ValueId& result : op.results) {
+            result = take(result);
+            if (result.valid()) graph.value(result).producer = own;
+        }
+        graph.operators.push_back(std::move(op));
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) graph.outputs.push_back({"out" + std::to_string(k), take(outputs[k])});
+    return graph;
+}
+
 GraphState stateOf(const GraphEditor& editor)
 {
     GraphState state{editor.graph(), {}};
@@ -188,6 +187,10 @@ std::shared_ptr<const FusionRegion> changedRegion(const Model& model, const Grap
         const OperatorId op(static_cast<int64_t>(k));
         if (!before.isAlive[k] || !editor.isAlive(op)) {
             isChanged[k] = true;
+            for (const ValueId result : before.graph.op(op).results) // something else computes it now
+                if (before.isAlive[k] && result.valid() && after.value(result).role == ValueRole::result &&
+                    editor.isAlive(after.value(result).producer))
+                    pair(result, result);
             continue;
         }
         const Operator &a = before.graph.op(op), &b = after.op(op);
@@ -217,8 +220,8 @@ std::shared_ptr<const FusionRegion> changedRegion(const Model& model, const Grap
         }
     auto region = std::make_shared<FusionRegion>();
     for (const ValueId input : inputs) region->inputs.push_back(before.graph.value(input).id);
-    region->before = modelOf(model, graphOf(before.graph, old, inputs, was));
-    region->after = modelOf(model, graphOf(after, now, inputs, is));
+    region->before = modelOf(model, cutOut(before.graph, old.operators, inputs, was));
+    region->after = modelOf(model, cutOut(after, now.operators, inputs, is));
     return region;
 }
 

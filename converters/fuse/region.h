@@ -6,6 +6,7 @@
 #include "engine/transform/graph_editor.h"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace loopscope::fusing {
@@ -16,6 +17,9 @@ struct GraphState {
     std::vector<bool> isAlive;
 };
 GraphState stateOf(const GraphEditor& editor);
+
+/// Operators, producers first, as a graph of their own.
+Graph cutOut(const Graph& source, std::span<const OperatorId> operators, std::span<const ValueId> inputs, std::span<const ValueId> outputs);
 
 /// What became of values that something reads still. Its inputs are the values that the rewrite left alone; what is computed from constants
 /// alone belongs to it. Null: nothing that is read has changed.

@@ -290,6 +290,14 @@ void Site::setFrom(std::span<const OperatorId> ops)
     for (const OperatorId op : ops) m_lastFrom.push_back(nameOf(op));
 }
 
+GraphId Site::addGraph(Graph graph)
+{
+    const std::string wanted = graph.id;
+    for (int k = 1; m_model.findGraph(graph.id).valid(); ++k) graph.id = wanted + "_" + std::to_string(k);
+    m_model.graphs.push_back(std::move(graph));
+    return GraphId(static_cast<int64_t>(m_model.graphs.size()) - 1);
+}
+
 std::optional<std::string> Site::namesOutput(OperatorId root) const
 {
     if (isTensorFlow()) return std::nullopt; // an Identity keeps the name

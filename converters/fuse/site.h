@@ -97,6 +97,9 @@ public:
     /// `CONV_2D+bias+RELU`
     std::string labelOf(OperatorId op) const;
 
+    /// A graph for what a new operator calls; its id gets a number where it is taken.
+    GraphId addGraph(Graph graph);
+
     /// Names of the operators of the last rewrite.
     const std::vector<std::string>& lastFrom() const { return m_lastFrom; }
     void setFrom(std::span<const OperatorId> ops);

@@ -1,5 +1,6 @@
 // The way back: an operator that computes what several did becomes those again, so that one can look into it. Only where nothing is lost.
 #include "converters/fuse/pattern.h"
+#include "converters/fuse/prepare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +32,26 @@ ValueId before(Site& site, OperatorId root, OperatorDraft draft, std::string_vie
     const OperatorId made = site.editor().insert(std::move(draft), root, InsertPoint::before(root));
     site.setParts(made, {});
     return site.editor().op(made).results[0];
+}
+
+/// A composite becomes what its body computes.
+Outcome takeBody(Site& site, OperatorId root)
+{
+    const Operator op = site.editor().op(root);
+    const GraphId callee = attributeGraph(op.attributes, "call");
+    if (!site.model().hasGraph(callee) || op.results.empty()) return Outcome::nothing();
+    const Graph body = site.model().graph(callee);
+    if (body.id == site.editor().graph().id || body.outputs.size() != op.results.size() || body.inputs.size() != op.inputs.size())
+        return Outcome::declined("its body", "operands and results are not those of its body");
+    const OperatorId ops[] = {root};
+    site.setFrom(ops);
+    becomeBody(site.editor(), root, body);
+    const Value& result = site.editor().value(op.results[0]);
+    if (result.role != ValueRole::result) return Outcome::nothing();
+    Outcome outcome = Outcome::made(result.producer);
+    site.setParts(outcome.fused, {});
+    outcome.to = "its body";
+    return outcome;
 }
 
 Outcome last(Site& site, OperatorId root, OperatorDraft draft, std::string to)
@@ -182,6 +203,7 @@ std::span<const Rule> unfuseRules()
     static const std::vector<std::string> kProducts = {"conv_2d", "depthwise_conv_2d", "fully_connected", "transpose_conv", "conv_3d"};
     static const std::vector<Rule> rules = {
         {"unfuse-activation", kExact, {}, "", nullptr, kActivated, takeActivation},
+        {"unfuse-composite", kExact, {}, "", nullptr, {"stablehlo_composite"}, takeBody},
         {"unfuse-bias", kReal, {}, "", nullptr, kProducts, takeBias},
         {"unfuse-padding", kExact, {}, "", nullptr, {"conv_2d", "depthwise_conv_2d"}, takePadding},
         {"unfuse-dilation", kReal, {}, "", nullptr, {"conv_2d", "depthwise_conv_2d"}, takeDilation},
