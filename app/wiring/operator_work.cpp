@@ -60,15 +60,21 @@ template <typename T, typename Sum> double macsInASecond()
 {
     constexpr int64_t kSteps = 256, kTimes = 400;
     constexpr int64_t kDepth = sizeof(T) == 2 ? 2 * kSteps : kSteps;
-    PackedWeights numbers(static_cast<size_t>((fast::kTileRows + fast::kTileColumns) * kDepth) * sizeof(T));
-    std::fill_n(numbers.as<T>(), (fast::kTileRows + fast::kTileColumns) * kDepth, T{1});
+    const int panels = fast::panelsTogether();
+    const int64_t panelNumbers = fast::kTileColumns * kDepth;
+    PackedWeights numbers(static_cast<size_t>(fast::kTileRows * kDepth + panels * panelNumbers) * sizeof(T));
+    std::fill_n(numbers.as<T>(), fast::kTileRows * kDepth + panels * panelNumbers, T{1});
     const T* rows[fast::kTileRows];
-    for (int r = 0; r < fast::kTileRows; ++r) rows[r] = numbers.as<T>() + fast::kTileColumns * kDepth + r * kDepth;
-    Sum sums[fast::kTileRows * fast::kTileColumns];
+    for (int r = 0; r < fast::kTileRows; ++r) rows[r] = numbers.as<T>() + panels * panelNumbers + r * kDepth;
+    Sum sums[fast::kMostPanels * fast::kTileRows * fast::kTileColumns];
     const double seconds = leastSeconds([&] {
-        for (int64_t i = 0; i < kTimes; ++i) fast::multiplyTile(rows, fast::kTileRows, kSteps, numbers.as<T>(), sums);
+        for (int64_t i = 0; i < kTimes; ++i)
+            if constexpr (sizeof(T) == 2) fast::multiplyTiles(rows, fast::kTileRows, kSteps, numbers.as<T>(), panels, panelNumbers, sums);
+            else
+                fast::multiplyTiles(rows, fast::kTileRows, kSteps, numbers.as<T>(), panels, panelNumbers, {}, sums,
+                                    fast::kMostPanels * fast::kTileColumns);
     });
-    return static_cast<double>(fast::kTileRows * fast::kTileColumns * kDepth * kTimes) / seconds;
+    return static_cast<double>(fast::kTileRows * panels * panelNumbers * kTimes) / seconds;
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/exec/execution_options.h"
+#include "engine/exec/inference_memo.h"
 #include "engine/exec/memory_block.h"
 #include "engine/exec/traps.h"
 #include "engine/kernels/kernel.h"
@@ -151,6 +152,12 @@ public:
     /// The references that an operator of kind `reads` looks up.
     std::span<ReferenceRead> references(int32_t op) { return m_references[op]; }
     CallState& call(int32_t op) { return *m_calls[static_cast<size_t>(op)]; }
+    /// Of an operator whose results are sized when it runs.
+    InferenceMemo& memo(int32_t op)
+    {
+        if (m_memos.empty()) m_memos.resize(m_code.size());
+        return m_memos[static_cast<size_t>(op)];
+    }
 
 private:
     Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account);
@@ -168,6 +175,7 @@ private:
     std::vector<Instruction> m_code;                            ///< one for each operator, and the end
     std::map<int32_t, std::vector<ReferenceRead>> m_references; ///< by operator
     std::vector<std::unique_ptr<CallState>> m_calls;            ///< by operator; null: no call
+    std::vector<InferenceMemo> m_memos;                         ///< by operator; empty: nothing was sized yet
 };
 
 } // namespace loopscope

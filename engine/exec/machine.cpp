@@ -218,16 +218,12 @@ template <bool Single> Status Interpreter::Impl::execute()
 
 Status Interpreter::Impl::advance(bool single) { return single ? execute<true>() : execute<false>(); }
 
-/// Operators whose result sizes depend on values: inference with the operands' data, memory, then the kernel.
-Status Interpreter::Impl::runSized(const Instruction& instruction)
+/// Infers with the operands' data, and gives the results memory.
+Status Interpreter::Impl::inferResults(const Instruction& instruction, const Operator& op, const OpDef* def)
 {
     const KernelArgs& args = instruction.args;
-    if (instruction.plain == InstructionKind::reads) LS_CHECK_OK(readReferences(instruction));
     const Program& program = m_frames.back().activation->program();
-    if (program.device()) LS_CHECK_OK(bringOperands(program, instruction));
-    const Operator& op = program.graph().operators[static_cast<size_t>(instruction.index)];
     const auto count = static_cast<size_t>(args.outputCount);
-    const OpDef* const def = program.plan().operators[static_cast<size_t>(instruction.index)].def;
     const bool infers = def && def->infer;
     m_inferred.resize(std::max(m_inferred.size(), count));
     for (size_t k = 0; k < count; ++k) {
@@ -251,6 +247,27 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
             LS_CHECK_OK(slot.heap->reserve(0));
             slot.data = slot.heap->data();
         }
+    }
+    return {};
+}
+
+/// Operators whose result sizes depend on values: inference with the operands' data, memory, then the kernel.
+Status Interpreter::Impl::runSized(const Instruction& instruction)
+{
+    const KernelArgs& args = instruction.args;
+    if (instruction.plain == InstructionKind::reads) LS_CHECK_OK(readReferences(instruction));
+    const Program& program = m_frames.back().activation->program();
+    if (program.device()) LS_CHECK_OK(bringOperands(program, instruction));
+    const Operator& op = program.graph().operators[static_cast<size_t>(instruction.index)];
+    const auto count = static_cast<size_t>(args.outputCount);
+    const OpDef* const def = program.plan().operators[static_cast<size_t>(instruction.index)].def;
+    InferenceMemo& memo = m_frames.back().activation->memo(instruction.index);
+    if (!program.device() && memo.holds(args)) {
+        for (size_t k = 0; k < count; ++k)
+            if (Slot& slot = static_cast<Slot&>(*args.outputs[k]); !slot.fixed) LS_CHECK_OK(sizeSlot(slot, memo.result(k)));
+    } else {
+        LS_CHECK_OK(inferResults(instruction, op, def));
+        memo.keep(args, op, program.plan(), {m_inferred.data(), count});
     }
     LS_CHECK_OK(instruction.run(args));
     if (program.device() && !program.isOnDevice(instruction.index))

@@ -81,6 +81,7 @@ private:
     Status runTrips(CallFrame& frame, bool& isAtCondEnd);
     Status runKernels(CallFrame& frame);
     Status runSized(const Instruction& instruction);
+    Status inferResults(const Instruction& instruction, const Operator& op, const OpDef* def);
     Status readReferences(const Instruction& instruction);
     Status bringOperands(const Program& program, const Instruction& instruction);
     Status runObserved(const CallFrame& frame, const Instruction& instruction);

@@ -1,6 +1,8 @@
 // The output stage of quantized convolutions, a row of channels at a time: it takes most of the time of a small convolution.
 #include "engine/kernels/cpu/nn_common.h"
-#include "engine/kernels/cpu/output_stage_avx2.h"
+#include "engine/kernels/cpu/output_stage_avx512.h"
+
+#include <algorithm>
 
 namespace loopscope {
 
@@ -8,7 +10,7 @@ namespace {
 
 #if LS_HAS_AVX2
 
-const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
+const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0, kUseAvx512 = hasAvx512();
 
 /// Rows of 8 channels; how many channels were done.
 template <typename T> [[gnu::target("avx2")]] int64_t applyRowAvx2(const OutputStage& stage, const int32_t* sums, const int32_t* bias,
@@ -36,6 +38,23 @@ template <typename T> [[gnu::target("avx2")]] int64_t applyRowAvx2(const OutputS
     return i;
 }
 
+/// All channels, by sixteens.
+template <typename T>
+LS_AVX512 void applyRowAvx512(const OutputStage& stage, const int32_t* sums, const int32_t* bias, int64_t first, int64_t count, T* out)
+{
+    const __m512i low = _mm512_set1_epi32(stage.min - stage.zero), high = _mm512_set1_epi32(stage.max - stage.zero);
+    const __m512i zero = _mm512_set1_epi32(stage.zero);
+    for (int64_t i = 0; i < count; i += 16) {
+        const __mmask16 mask = maskOf(count - i);
+        __m512i x = loadChannels(sums + i, mask);
+        if (bias) x = _mm512_add_epi32(x, loadChannels(bias + i, mask));
+        x = _mm512_maskz_sllv_epi32(kAllChannels, x, loadChannels(stage.left.data() + first + i, mask));
+        x = doublingHighMul(x, loadChannels(stage.fixed.data() + first + i, mask));
+        x = roundingDivide(x, loadChannels(stage.right.data() + first + i, mask));
+        storeBytes(out + i, mask, _mm512_add_epi32(clamped(x, low, high), zero));
+    }
+}
+
 #endif
 
 template <typename T>
@@ -43,8 +62,9 @@ void applyAll(const OutputStage& stage, const int32_t* sums, const int32_t* bias
 {
     int64_t i = 0;
 #if LS_HAS_AVX2
-    if (kUseAvx2 && stage.scaling != Scaling::real && stage.scaling != Scaling::single)
-        i = applyRowAvx2(stage, sums, bias, first, count, out);
+    const bool isFixed = stage.scaling != Scaling::real && stage.scaling != Scaling::single;
+    if (kUseAvx512 && isFixed) return applyRowAvx512(stage, sums, bias, first, count, out);
+    if (kUseAvx2 && isFixed) i = applyRowAvx2(stage, sums, bias, first, count, out);
 #endif
     for (; i < count; ++i) {
         const uint32_t total = static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(bias ? bias[i] : 0);

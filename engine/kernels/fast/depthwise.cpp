@@ -1,7 +1,7 @@
 // depthwise_conv_2d of f32, i8 and u8 with constant filters. Where there are several results for each channel of the input, its channels
-// are repeated first.
-#include "engine/kernels/cpu/nn/convolution_setup.h"
-#include "engine/kernels/fast/rows.h"
+// are repeated first. Of a single one this is a convolution.
+#include "engine/base/vectorised.h"
+#include "engine/kernels/fast/windows.h"
 #include "engine/kernels/registry.h"
 
 #include <vector>
@@ -53,6 +53,18 @@ void placeTaps(const DepthwiseSizes& s, const T* image, int64_t step, int64_t oy
             *taps++ = ky >= ty.first && ky < ty.last && kx >= tx.first && kx < tx.last ? line + kx * s.x.dilation * step : zeros;
 }
 
+/// Taps of the pixels behind the first, each `by` further than the one before.
+template <typename T> LS_VECTORISED void advanceTaps(const T** taps, const int64_t* by, int64_t together, int64_t pixels)
+{
+    for (int64_t p = 1; p < pixels; ++p, taps += together) {
+        const T** __restrict const next = taps + together;
+        for (int64_t t = 0; t < together; ++t) next[t] = taps[t] + by[t];
+    }
+}
+
+/// The most taps whose steps are kept on the stack.
+constexpr int64_t kManyTaps = 256;
+
 /// store(line of the result, taps of its pixels one after another, thread) for all lines. `images` have pixels `step` numbers apart;
 /// a pixel has `together` taps, those behind the window's are `zeros`.
 template <typename T, typename Store> void visitLines(const KernelArgs& args, const DepthwiseSizes& s, const T* images, int64_t step,
@@ -68,13 +80,15 @@ template <typename T, typename Store> void visitLines(const KernelArgs& args, co
             const T* const image = images + line / s.y.output * plane;
             const T** taps = first;
             for (int64_t ox = 0; ox < s.x.output; ++ox, taps += together) {
-                if (ox > inner.first && ox < inner.last) { // the window before lies inside, too: this one is a stride further
-                    for (int64_t t = 0; t < count; ++t)
-                        taps[t] = taps[t - together] == zeros ? zeros : taps[t - together] + s.x.stride * step;
-                } else {
-                    placeTaps(s, image, step, oy, ox, ty, zeros, taps);
-                }
+                placeTaps(s, image, step, oy, ox, ty, zeros, taps);
                 if (together > count) taps[count] = zeros;
+                if (ox != inner.first || inner.count() < 2 || together > kManyTaps) continue;
+                // The windows behind this one lie inside, too: each is a stride further, but for what is padding above or below.
+                int64_t by[kManyTaps];
+                for (int64_t t = 0; t < together; ++t) by[t] = taps[t] == zeros ? 0 : s.x.stride * step;
+                advanceTaps(taps, by, together, inner.count());
+                ox += inner.count() - 1;
+                taps += (inner.count() - 1) * together;
             }
             store(line, first, thread);
         }
@@ -153,6 +167,59 @@ Result<std::shared_ptr<const PackedWeights>> packedFloatTaps(const Tensor& filte
                       });
 }
 
+// ---- one channel of the input ----
+
+ConvSizes sizesOfOne(const FastDepthwiseParams& params, const Shape& input, const Shape& filter, const Shape& output)
+{
+    return {params, input, filter, output, filter[3], 1};
+}
+
+Status runFloatsOfOne(const KernelArgs& args)
+{
+    const auto& params = args.paramsAs<FastDepthwiseParams>();
+    const ConvSizes s = sizesOfOne(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
+    const float* const bias = args.has(2) ? args.in(2).as<float>() : nullptr;
+    multiplyWindows<float>(
+        args, s, {}, 0, [&](std::byte*) { return args.in(0).as<float>(); }, [&] { return params.taps->as<float>(); },
+        [&](int64_t window, int64_t) {
+            return FloatOutput{
+                {bias, params.range.min, params.range.max}, args.out(0).as<float>() + window * s.channels, s.channels, s.channels};
+        });
+    return {};
+}
+
+template <typename T> Status run8OfOne(const KernelArgs& args)
+{
+    const auto& params = args.paramsAs<FastDepthwiseParams>();
+    const ConvSizes s = sizesOfOne(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
+    const int32_t* const bias = args.has(2) ? args.in(2).as<int32_t>() : nullptr;
+    multiplyWindows<T>(
+        args, s, {}, params.inputZero, [&](std::byte*) { return args.in(0).as<T>(); }, [&] { return params.taps->as<int16_t>(); },
+        [&](int64_t window, int64_t) {
+            return StoredOutput<T>{params.stage, bias, 0, args.out(0).as<T>() + window * s.channels, s.channels, s.channels};
+        });
+    return {};
+}
+
+/// Weights [tap][channel] as panels of a product. `wide`: of integers, less their zero point.
+Result<std::shared_ptr<const PackedWeights>> packedFilter(const Tensor& filter, int64_t tapCount, int64_t channels, int32_t zero,
+                                                          const std::vector<int16_t>& wide)
+{
+    const bool isFloat = filter.dtype == DType::f32;
+    const auto elements =
+        static_cast<size_t>(isFloat ? panelElements<float>(channels, tapCount) : panelElements<int16_t>(channels, tapCount));
+    return packedOnce(filter, {channels, tapCount, 1, zero, 4}, elements * (isFloat ? sizeof(float) : sizeof(int16_t)),
+                      [&](PackedWeights& packed) {
+                          if (isFloat) return packPanels(filter.as<float>(), channels, tapCount, 1, channels, packed.as<float>());
+                          std::vector<int16_t> turned(wide.size());
+                          for (int64_t t = 0; t < tapCount; ++t)
+                              for (int64_t c = 0; c < channels; ++c)
+                                  turned[static_cast<size_t>(c * tapCount + t)] = wide[static_cast<size_t>(t * channels + c)];
+                          packPairs(turned.data(), channels, tapCount, packed.as<int16_t>());
+                      });
+}
+
+constexpr ConvolutionLoops kLoopsOfOne = {runFloatsOfOne, nullptr, run8OfOne<uint8_t>, run8OfOne<int8_t>, nullptr, nullptr};
 constexpr ConvolutionLoops kLoops = {runFloats, nullptr, run8<uint8_t>, run8<int8_t>, nullptr, nullptr};
 
 Result<PreparedKernel> prepareFastDepthwise(const KernelSetup& setup)
@@ -164,18 +231,23 @@ Result<PreparedKernel> prepareFastDepthwise(const KernelSetup& setup)
     if (filter.shape[3] % input.shape[3] != 0) return Error(ErrorCode::unsupported, "channels that do not go into those of the result");
     auto params = std::make_shared<FastDepthwiseParams>();
     PreparedKernel kernel;
-    LS_TRY(kernel.run, setUpConvolution(setup, {0, 1, 2}, filter.shape[3], kLoops, *params));
+    LS_TRY(kernel.run, setUpConvolution(setup, {0, 1, 2}, filter.shape[3], input.shape[3] == 1 ? kLoopsOfOne : kLoops, *params));
     if (kernel.run == nullptr || (filter.dtype != input.dtype && filter.dtype != DType::i4))
         return Error(ErrorCode::unsupported, "f32, i8 and u8 only")
             .found(std::string(dtypeName(input.dtype)) + " and " + std::string(dtypeName(filter.dtype)));
     if (filter.elementCount() == 0) return Error(ErrorCode::unsupported, "a filter without elements");
     LS_CHECK_OK(checkFinite(filter));
     const int64_t channels = filter.shape[3], tapCount = filter.shape[1] * filter.shape[2];
-    if (input.dtype == DType::f32) {
+    std::vector<int16_t> wide;
+    if (input.dtype != DType::f32) {
+        wide.resize(static_cast<size_t>(filter.elementCount()));
+        packIntegerRows(filter, 0, tapCount, channels, params->filterZero, channels, tapCount, wide.data());
+    }
+    if (input.shape[3] == 1) {
+        LS_TRY(params->taps, packedFilter(filter, tapCount, channels, params->filterZero, wide));
+    } else if (input.dtype == DType::f32) {
         LS_TRY(params->taps, packedFloatTaps(filter, tapCount, channels));
     } else {
-        std::vector<int16_t> wide(static_cast<size_t>(filter.elementCount()));
-        packIntegerRows(filter, 0, tapCount, channels, params->filterZero, channels, tapCount, wide.data());
         const auto elements = static_cast<size_t>((tapCount + 1) / 2 * 2 * panelsOf(channels) * kTileColumns);
         LS_TRY(params->taps, packedOnce(filter, {channels, tapCount, 1, params->filterZero, 2}, elements * sizeof(int16_t),
                                         [&](PackedWeights& packed) { packTaps(wide.data(), tapCount, channels, packed.as<int16_t>()); }));

@@ -1,5 +1,8 @@
-// Tiles for AVX2 with fused multiply-adds, and for every other machine. The choice is made when the program starts.
+// Tiles for AVX2 with fused multiply-adds, and for every other machine; those for AVX-512 are in product_avx512.cpp. The choice is made
+// when the program starts.
 #include "engine/kernels/fast/product.h"
+
+#include "engine/kernels/fast/product_avx512.h"
 
 #include <algorithm>
 #include <cstring>
@@ -165,30 +168,64 @@ constexpr decltype(&rowPairs<1>) kRowsPairs[] = {rowPairs<1>, rowPairs<2>, rowPa
 
 #endif
 
+#if LS_HAS_AVX512
+
+const bool kHasWideFloats = avx512::hasFloats(), kHasWidePairs = avx512::hasPairs();
+
+#endif
+
 } // namespace
 
-void multiplyTile(const float* const* rows, int count, int64_t depth, const float* panel, const FloatFinish& finish, float* to,
-                  int64_t stride)
+int panelsTogether()
 {
-#if LS_HAS_AVX2
-    if (kIsWide) return kTilesFma[count - 1](rows, depth, panel, finish, to, stride);
+#if LS_HAS_AVX512
+    if (kHasWideFloats) return kMostPanels;
 #endif
-    baseline::multiplyTile(rows, count, depth, panel, finish, to, stride);
+    return 1;
 }
 
-void multiplyTile(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int32_t* sums)
+void multiplyTiles(const float* const* rows, int count, int64_t depth, const float* panel, int panels, int64_t apart,
+                   const FloatFinish& finish, float* to, int64_t stride)
 {
-#if LS_HAS_AVX2
-    if (kIsWide) return kTilesPairs[count - 1](rows, pairs, panel, sums);
+#if LS_HAS_AVX512
+    if (kHasWideFloats) return avx512::multiplyTiles(rows, count, depth, panel, panels, apart, finish, to, stride);
 #endif
-    baseline::multiplyTile(rows, count, pairs, panel, sums);
+    FloatFinish own = finish;
+    for (int k = 0; k < panels; ++k, panel += apart, to += kTileColumns) {
+#if LS_HAS_AVX2
+        if (kIsWide) kTilesFma[count - 1](rows, depth, panel, own, to, stride);
+        else
+#endif
+            baseline::multiplyTile(rows, count, depth, panel, own, to, stride);
+        if (own.bias) own.bias += kTileColumns;
+    }
+}
+
+void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int panels, int64_t apart, int32_t* sums)
+{
+#if LS_HAS_AVX512
+    if (kHasWidePairs) return avx512::multiplyTiles(rows, count, pairs, panel, panels, apart, sums);
+#endif
+    for (int k = 0; k < panels; ++k, panel += apart, sums += kTileRows * kTileColumns) {
+#if LS_HAS_AVX2
+        if (kIsWide) kTilesPairs[count - 1](rows, pairs, panel, sums);
+        else
+#endif
+            baseline::multiplyTile(rows, count, pairs, panel, sums);
+    }
 }
 
 void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t panels, float* sums)
 {
     for (int64_t p = 0; p < panels; p += 4, sums += 4 * kTileColumns) {
-        const int64_t count = std::min<int64_t>(4, panels - p);
+        const auto count = static_cast<int>(std::min<int64_t>(4, panels - p));
         const float* const first = panel + p * depth * kTileColumns;
+#if LS_HAS_AVX512
+        if (kHasWideFloats) {
+            avx512::multiplyRow(row, depth, first, count, sums);
+            continue;
+        }
+#endif
 #if LS_HAS_AVX2
         if (kIsWide) {
             kRowsFma[count - 1](row, depth, first, sums);
@@ -204,7 +241,13 @@ void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int64_
 {
     const int64_t apart = pairs * 2 * kTileColumns;
     for (int64_t p = 0; p < panels; p += 4, sums += 4 * kTileColumns) {
-        const int64_t count = std::min<int64_t>(4, panels - p);
+        const auto count = static_cast<int>(std::min<int64_t>(4, panels - p));
+#if LS_HAS_AVX512
+        if (kHasWidePairs) {
+            avx512::multiplyRow(row, pairs, panel + p * apart, count, sums);
+            continue;
+        }
+#endif
 #if LS_HAS_AVX2
         if (kIsWide) {
             kRowsPairs[count - 1](row, pairs, panel + p * apart, sums);

@@ -19,22 +19,30 @@ struct FloatFinish {
     bool goesOn = false; ///< tiles: the sums begin with what is there already
 };
 
+/// The most panels that are worked on together, and how many are worth it on this machine.
+inline constexpr int kMostPanels = 2;
+int panelsTogether();
+
 /// to[p · stride + c] = finish(Σ rows[p][d] · panel[d · 16 + c]), d < depth, for `count` ≤ 6 rows; with fused multiply-adds where the
-/// machine has them.
-void multiplyTile(const float* const* rows, int count, int64_t depth, const float* panel, const FloatFinish& finish, float* to,
-                  int64_t stride);
-/// The bare sums, 16 columns apart.
-inline void multiplyTile(const float* const* rows, int count, int64_t depth, const float* panel, float* sums)
+/// machine has them. The next of `panels` ≤ 2 lies `apart` floats further, its results 16 columns.
+void multiplyTiles(const float* const* rows, int count, int64_t depth, const float* panel, int panels, int64_t apart,
+                   const FloatFinish& finish, float* to, int64_t stride);
+inline void multiplyTile(const float* const* rows, int count, int64_t depth, const float* panel, const FloatFinish& finish, float* to,
+                         int64_t stride)
 {
-    multiplyTile(rows, count, depth, panel, {}, sums, kTileColumns);
+    multiplyTiles(rows, count, depth, panel, 1, 0, finish, to, stride);
 }
 
 /// Bare sums of one row and `panels` panels, which lie `depth` · 16 floats apart.
 void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t panels, float* sums);
 
 /// Pairs of 16-bit numbers: sums[p · 16 + c] = Σ rows[p][2d] · panel[32d + 2c] + rows[p][2d + 1] · panel[32d + 2c + 1], d < pairs, modulo
-/// 2³². No product of two numbers may reach 2³⁰.
-void multiplyTile(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int32_t* sums);
+/// 2³². No product of two numbers may reach 2³⁰. The sums of the second panel, `apart` numbers further, begin behind six rows.
+void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int panels, int64_t apart, int32_t* sums);
+inline void multiplyTile(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int32_t* sums)
+{
+    multiplyTiles(rows, count, pairs, panel, 1, 0, sums);
+}
 void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int64_t panels, int32_t* sums);
 
 /// Element d of row r of a weight matrix is weights[r · rowStride + d · elementStride]: rows become columns of panels, filled up with

@@ -1,6 +1,6 @@
 // ADD, SUB and MUL of 8-bit integers with the two roundings of the reference's fixed point: what the reference does by cases is done by
 // masks here, eight numbers at a time where the machine has AVX2. Equal bits.
-#include "engine/kernels/cpu/output_stage_avx2.h"
+#include "engine/kernels/cpu/output_stage_avx512.h"
 #include "engine/kernels/cpu/quantized_math.h"
 #include "engine/kernels/fast/binary.h"
 #include "engine/kernels/fast/broadcasting.h"
@@ -54,7 +54,7 @@ template <bool isProduct> inline int32_t combined(int32_t x, int32_t y, const Qu
 
 #if LS_HAS_AVX2
 
-const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
+const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0, kUseAvx512 = hasAvx512();
 
 [[gnu::target("avx2")]] inline __m256i widened(const int8_t* x)
 {
@@ -102,6 +102,51 @@ template <typename T, bool isProduct> [[gnu::target("avx2")]] int64_t combineWid
     return i;
 }
 
+// The same for sixteen numbers, and all of them.
+
+LS_AVX512 inline __m512i widened(const int8_t* x, __mmask16 mask)
+{
+    return _mm512_maskz_cvtepi8_epi32(kAllChannels, _mm_maskz_loadu_epi8(mask, x));
+}
+LS_AVX512 inline __m512i widened(const uint8_t* x, __mmask16 mask)
+{
+    return _mm512_maskz_cvtepu8_epi32(kAllChannels, _mm_maskz_loadu_epi8(mask, x));
+}
+
+struct WidestFactor {
+    __m512i fixed, left, right;
+};
+LS_AVX512 inline WidestFactor widestFactor(const Factor& f)
+{
+    return {_mm512_set1_epi32(f.fixed), _mm512_set1_epi32(f.left), _mm512_set1_epi32(f.right)};
+}
+LS_AVX512 inline __m512i scaled(__m512i x, const WidestFactor& f)
+{
+    return roundingDivide(doublingHighMul(_mm512_maskz_sllv_epi32(kAllChannels, x, f.left), f.fixed), f.right);
+}
+
+template <typename T, bool isProduct>
+LS_AVX512 void combineWidest(const T* a, int64_t stepA, const T* b, int64_t stepB, T* y, int64_t count, const QuantizedParams& p)
+{
+    const WidestFactor factorA = widestFactor(p.a), factorB = widestFactor(p.b), factorOut = widestFactor(p.out);
+    const __m512i zeroA = _mm512_set1_epi32(p.zeroA), zeroB = _mm512_set1_epi32(p.zeroB), zeroOut = _mm512_set1_epi32(p.zeroOut);
+    const __m512i low = _mm512_set1_epi32(p.low), high = _mm512_set1_epi32(p.high);
+    const __m512i onlyA = _mm512_set1_epi32(*a), onlyB = _mm512_set1_epi32(*b);
+    for (int64_t i = 0; i < count; i += 16) {
+        const __mmask16 mask = maskOf(count - i);
+        const __m512i left = _mm512_sub_epi32(stepA ? widened(a + i, mask) : onlyA, zeroA);
+        const __m512i right = _mm512_sub_epi32(stepB ? widened(b + i, mask) : onlyB, zeroB);
+        __m512i value;
+        if constexpr (isProduct) {
+            value = _mm512_mullo_epi32(left, right);
+        } else {
+            const __m512i first = scaled(left, factorA), second = scaled(right, factorB);
+            value = p.sign < 0 ? _mm512_sub_epi32(first, second) : _mm512_add_epi32(first, second);
+        }
+        storeBytes(y + i, mask, clamped(_mm512_add_epi32(scaled(value, factorOut), zeroOut), low, high));
+    }
+}
+
 #endif
 
 template <typename T, bool isProduct>
@@ -109,6 +154,7 @@ void combineRow(const T* a, int64_t stepA, const T* b, int64_t stepB, T* y, int6
 {
     int64_t i = 0;
 #if LS_HAS_AVX2
+    if (kUseAvx512) return combineWidest<T, isProduct>(a, stepA, b, stepB, y, count, p);
     if (kUseAvx2) i = combineWide<T, isProduct>(a, stepA, b, stepB, y, count, p);
 #endif
     for (; i < count; ++i) y[i] = static_cast<T>(combined<isProduct>(a[i * stepA], b[i * stepB], p));

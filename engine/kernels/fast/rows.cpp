@@ -2,7 +2,7 @@
 #include "engine/kernels/fast/rows.h"
 
 #include "engine/base/vectorised.h"
-#include "engine/kernels/cpu/output_stage_avx2.h"
+#include "engine/kernels/cpu/output_stage_avx512.h"
 
 #include <cmath>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 #if LS_HAS_AVX2
 
-const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
+const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0, kUseAvx512 = hasAvx512();
 
 /// Eight columns of a tile: what belongs to a channel is loaded once for all rows.
 template <typename T> [[gnu::target("avx2")]] void finishEight(const int32_t* sums, int rows, const OutputStage& stage, int64_t channel,
@@ -35,6 +35,23 @@ template <typename T> [[gnu::target("avx2")]] void finishEight(const int32_t* su
     }
 }
 
+/// The same for `columns` ≤ 16 columns.
+template <typename T> LS_AVX512 void finishSixteen(const int32_t* sums, int rows, int64_t columns, const OutputStage& stage,
+                                                   int64_t channel, const int32_t* bias, T* to, int64_t stride)
+{
+    const __mmask16 mask = maskOf(columns);
+    const __m512i low = _mm512_set1_epi32(stage.min - stage.zero), high = _mm512_set1_epi32(stage.max - stage.zero);
+    const __m512i zero = _mm512_set1_epi32(stage.zero);
+    const __m512i added = bias ? loadChannels(bias, mask) : _mm512_setzero_si512();
+    const __m512i left = loadChannels(stage.left.data() + channel, mask), fixed = loadChannels(stage.fixed.data() + channel, mask);
+    const __m512i right = loadChannels(stage.right.data() + channel, mask);
+    for (int r = 0; r < rows; ++r, sums += kTileColumns, to += stride) {
+        const __m512i x = _mm512_maskz_sllv_epi32(kAllChannels, _mm512_add_epi32(_mm512_loadu_si512(sums), added), left);
+        const __m512i scaled = roundingDivide(doublingHighMul(x, fixed), right);
+        storeBytes(to, mask, _mm512_add_epi32(clamped(scaled, low, high), zero));
+    }
+}
+
 #endif
 
 template <typename T> void finishStored(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<T>& out)
@@ -43,7 +60,11 @@ template <typename T> void finishStored(const int32_t* sums, int64_t row, int ro
     T* to = out.to + row * out.stride + column;
     int64_t columns = std::min(kTileColumns, out.columns - column);
 #if LS_HAS_AVX2
-    if (kUseAvx2 && out.stage.scaling != Scaling::real && out.stage.scaling != Scaling::single)
+    const bool isFixed = out.stage.scaling != Scaling::real && out.stage.scaling != Scaling::single;
+    if (kUseAvx512 && isFixed)
+        return finishSixteen(sums, rows, columns, out.stage, out.firstChannel + column, out.bias ? out.bias + column : nullptr, to,
+                             out.stride);
+    if (kUseAvx2 && isFixed)
         for (; columns >= 8; columns -= 8, column += 8, sums += 8, to += 8)
             finishEight(sums, rows, out.stage, out.firstChannel + column, out.bias ? out.bias + column : nullptr, to, out.stride);
 #endif
@@ -55,15 +76,23 @@ template <typename T> void finishStored(const int32_t* sums, int64_t row, int ro
 
 } // namespace
 
+namespace {
+
+LS_VECTORISED void finishFloats(const float* sums, const float* bias, int64_t columns, float low, float high, float* to)
+{
+    for (int64_t c = 0; c < columns; ++c) to[c] = std::min(std::max(sums[c] + bias[c], low), high);
+}
+
+constexpr float kNoBias[kTileColumns] = {};
+
+} // namespace
+
 void finishTile(const float* sums, int64_t row, int rows, int64_t panel, const FloatOutput& out)
 {
     const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
-    const float* const bias = out.finish.bias ? out.finish.bias + column : nullptr;
-    for (int r = 0; r < rows; ++r) {
-        float* const to = out.to + (row + r) * out.stride + column;
-        for (int64_t c = 0; c < columns; ++c)
-            to[c] = std::min(std::max(sums[r * kTileColumns + c] + (bias ? bias[c] : 0.0F), out.finish.low), out.finish.high);
-    }
+    const float* const bias = out.finish.bias ? out.finish.bias + column : kNoBias;
+    for (int r = 0; r < rows; ++r)
+        finishFloats(sums + r * kTileColumns, bias, columns, out.finish.low, out.finish.high, out.to + (row + r) * out.stride + column);
 }
 void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<int8_t>& out)
 {
@@ -74,20 +103,31 @@ void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const
     finishStored(sums, row, rows, panel, out);
 }
 
+namespace {
+
+/// to[c] = the sum at its scale plus the bias, in the range. `isNanLow`: a NaN becomes the range's end, else it stays.
+template <bool isColumnFirst, bool isNanLow> LS_VECTORISED void
+finishHybrid(const int32_t* sums, float rowScale, const float* scales, const float* bias, int64_t columns, float low, float high, float* to)
+{
+    for (int64_t c = 0; c < columns; ++c) {
+        const auto sum = static_cast<float>(sums[c]);
+        float value = (isColumnFirst ? sum * scales[c] * rowScale : sum * (rowScale * scales[c])) + bias[c];
+        if constexpr (isNanLow) value = low < value ? value : low;
+        else value = value < low ? low : value;
+        to[c] = high < value ? high : value;
+    }
+}
+
+} // namespace
+
 void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const HybridOutput& out)
 {
     const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
-    for (int r = 0; r < rows; ++r, sums += kTileColumns) {
-        const float rowScale = out.rowScales[row + r];
-        float* const to = out.to + (row + r) * out.stride + column;
-        for (int64_t c = 0; c < columns; ++c) {
-            const auto sum = static_cast<float>(sums[c]);
-            const float scale = out.columnScales[column + c];
-            const float value =
-                (out.isColumnFirst ? sum * scale * rowScale : sum * (rowScale * scale)) + (out.bias ? out.bias[column + c] : 0.0F);
-            to[c] = out.isNanLow ? std::min(std::max(out.range.min, value), out.range.max) : clampTo(value, out.range);
-        }
-    }
+    const auto finish = out.isColumnFirst ? (out.isNanLow ? finishHybrid<true, true> : finishHybrid<true, false>)
+                                          : (out.isNanLow ? finishHybrid<false, true> : finishHybrid<false, false>);
+    for (int r = 0; r < rows; ++r, sums += kTileColumns)
+        finish(sums, out.rowScales[row + r], out.columnScales + column, out.bias ? out.bias + column : kNoBias, columns, out.range.min,
+               out.range.max, out.to + (row + r) * out.stride + column);
 }
 
 void multiplyRows(const int16_t* const* rows, int64_t count, int64_t depth, const int16_t* panels, int64_t firstPanel, int64_t lastPanel,

@@ -71,7 +71,7 @@ void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const
 template <typename T, typename Output> void multiplyRows(const T* const* rows, int64_t count, int64_t depth, const T* panels,
                                                          int64_t firstPanel, int64_t lastPanel, const Output& out)
 {
-    alignas(64) SumOf<T> sums[kTileRows * kTileColumns];
+    alignas(64) SumOf<T> sums[kMostPanels * kTileRows * kTileColumns];
     const int64_t steps = sizeof(T) == 2 ? depth / 2 : depth;
     if (count == 1) {
         for (int64_t panel = firstPanel; panel < lastPanel; panel += 4) {
@@ -81,13 +81,15 @@ template <typename T, typename Output> void multiplyRows(const T* const* rows, i
         }
         return;
     }
+    int64_t together = panelsTogether();
     if constexpr (std::is_same_v<T, float>) {
         // Deep products a part at a time, all panels by each: what a tile reads stays in the caches. The order of the terms is the same.
         const int64_t whole = depth > 0 ? std::min(lastPanel, out.columns / kTileColumns) : firstPanel;
         for (int64_t from = 0; from < depth; from += kDepthTogether) {
             const int64_t some = std::min(kDepthTogether, depth - from);
-            for (int64_t panel = firstPanel; panel < whole; ++panel) {
+            for (int64_t panel = firstPanel; panel < whole; panel += together) {
                 const int64_t column = panel * kTileColumns;
+                const auto panelCount = static_cast<int>(std::min(together, whole - panel));
                 FloatFinish finish;
                 if (from + some == depth) finish = out.finish;
                 if (finish.bias) finish.bias += column;
@@ -96,19 +98,31 @@ template <typename T, typename Output> void multiplyRows(const T* const* rows, i
                     const auto tile = static_cast<int>(std::min<int64_t>(kTileRows, count - row));
                     const float* part[kTileRows];
                     for (int r = 0; r < tile; ++r) part[r] = rows[row + r] + from;
-                    multiplyTile(part, tile, some, panels + (panel * depth + from) * kTileColumns, finish,
-                                 out.to + row * out.stride + column, out.stride);
+                    multiplyTiles(part, tile, some, panels + (panel * depth + from) * kTileColumns, panelCount, depth * kTileColumns,
+                                  finish, out.to + row * out.stride + column, out.stride);
                 }
             }
         }
         firstPanel = std::max(firstPanel, whole);
+        together = 1;
     }
-    for (int64_t panel = firstPanel; panel < lastPanel; ++panel) {
+    for (int64_t panel = firstPanel; panel < lastPanel; panel += together) {
         const T* const weights = panels + panel * depth * kTileColumns;
+        const auto panelCount = static_cast<int>(std::min(together, lastPanel - panel));
         for (int64_t row = 0; row < count; row += kTileRows) {
             const auto tile = static_cast<int>(std::min<int64_t>(kTileRows, count - row));
-            multiplyTile(rows + row, tile, steps, weights, sums);
-            finishTile(sums, row, tile, panel, out);
+            if constexpr (std::is_same_v<T, float>) { // less than a panel goes there by a detour
+                const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
+                float bias[kTileColumns] = {};
+                FloatFinish finish = out.finish;
+                if (finish.bias) std::copy_n(finish.bias + column, columns, bias);
+                finish.bias = bias;
+                multiplyTile(rows + row, tile, steps, weights, finish, sums, kTileColumns);
+                for (int r = 0; r < tile; ++r) std::copy_n(sums + r * kTileColumns, columns, out.to + (row + r) * out.stride + column);
+            } else {
+                multiplyTiles(rows + row, tile, steps, weights, panelCount, depth * kTileColumns, sums);
+                for (int k = 0; k < panelCount; ++k) finishTile(sums + k * kTileRows * kTileColumns, row, tile, panel + k, out);
+            }
         }
     }
 }

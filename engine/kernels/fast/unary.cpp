@@ -98,6 +98,32 @@ template <typename To> Status runTable(const KernelArgs& args)
     return {};
 }
 
+/// DEQUANTIZE, where what the reference kernel has found for all bytes is (x − zero) · scale: a vector has no tables.
+struct ScaledBytes {
+    float scale;
+    int32_t zero;
+};
+template <typename T> LS_VECTORISED void scaleBytes(const T* x, int64_t count, float scale, int32_t zero, float* y)
+{
+    for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i] - zero) * scale;
+}
+template <typename T> Status runScaled(const KernelArgs& args)
+{
+    const auto by = args.paramsAs<ScaledBytes>();
+    shareWork(args, args.out(0).elementCount(), 1, [&](int64_t begin, int64_t end, int) {
+        scaleBytes(args.in(0).as<T>() + begin, end - begin, by.scale, by.zero, args.out(0).as<float>() + begin);
+    });
+    return {};
+}
+template <typename T> bool isScaled(const std::array<float, 256>& table, ScaledBytes by)
+{
+    for (int i = 0; i < 256; ++i) {
+        const float value = static_cast<float>(static_cast<T>(i) - by.zero) * by.scale;
+        if (std::bit_cast<uint32_t>(value) != std::bit_cast<uint32_t>(table[static_cast<size_t>(i)])) return false;
+    }
+    return true;
+}
+
 /// What the reference kernel of an element-wise operator needs to run on 256 numbers.
 class TableRuntime : public KernelRuntime {
 public:
@@ -145,6 +171,12 @@ Result<PreparedKernel> prepareTable(const KernelSetup& setup)
     LS_TRY(const PreparedKernel kernel, reference->prepare({setup.op, ins, outs, true, setup.model, Profile::reference}));
     TableRuntime runtime;
     LS_CHECK_OK(kernel.run({ins, results, kernel.params.get(), &runtime, 1, 1}));
+    if (to == DType::f32 && in.quantization && in.quantization->isPerTensor() && in.quantization->kind == Quantization::Kind::affine) {
+        const ScaledBytes by = {in.quantization->scale(), static_cast<int32_t>(in.quantization->zeroPoint())};
+        const bool isSigned = in.dtype == DType::i8;
+        if (isSigned ? isScaled<int8_t>(table->floats, by) : isScaled<uint8_t>(table->floats, by))
+            return PreparedKernel{isSigned ? runScaled<int8_t> : runScaled<uint8_t>, std::make_shared<const ScaledBytes>(by)};
+    }
     return PreparedKernel{to == DType::f32 ? runTable<float> : runTable<uint8_t>, std::move(table)};
 }
 

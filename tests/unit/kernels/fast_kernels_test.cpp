@@ -2,7 +2,11 @@
 // the kernel states, and the same bits for any number of threads. Machines with wide vectors run the plain loops beside them.
 #include "engine/kernels/fast/packed.h"
 #include "engine/kernels/fast/product.h"
+#include "engine/kernels/fast/product_avx512.h"
 #include "tests/unit/kernels/fast_harness.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace loopscope::testing {
 namespace {
@@ -252,6 +256,61 @@ TEST(FastLoops, doTheSameOnMachinesWithoutWideVectors)
     fast::baseline::multiplyTaps(floatRows, 2, 2, panel.as<float>(), 40, finish, plainSums.data());
     for (size_t i = 0; i < 80; ++i) EXPECT_NEAR(wideSums[i], plainSums[i], 1e-5F) << i;
 }
+
+#if defined(__x86_64__)
+
+/// The loops for AVX-512 against those that a machine without it takes: the same bits, of integers those of every machine.
+TEST(FastLoops, doTheSameWithTheWidestVectors)
+{
+    if (!fast::avx512::hasPairs()) GTEST_SKIP() << "no AVX-512 here";
+    std::mt19937 random(6);
+    constexpr int64_t kDepth = 46, kPanel = kDepth * fast::kTileColumns;
+    std::vector<int16_t> integers(static_cast<size_t>(fast::kTileRows * kDepth));
+    for (int16_t& x : integers) x = static_cast<int16_t>(static_cast<int>(random() % 511) - 255);
+    PackedWeights weights(2 * kPanel * sizeof(int16_t)), panels(2 * kPanel * sizeof(float));
+    for (int64_t i = 0; i < 2 * kPanel; ++i) weights.as<int16_t>()[i] = static_cast<int16_t>(static_cast<int>(random() % 511) - 255);
+    for (int64_t i = 0; i < 2 * kPanel; ++i) panels.as<float>()[i] = static_cast<float>(random() % 1000) / 500.0F - 1.0F;
+    std::vector<float> numbers(static_cast<size_t>(fast::kTileRows * kDepth));
+    for (float& x : numbers) x = static_cast<float>(random() % 1000) / 500.0F - 1.0F;
+    const int16_t* rows[fast::kTileRows];
+    const float* floatRows[fast::kTileRows];
+    for (int r = 0; r < fast::kTileRows; ++r) {
+        rows[r] = integers.data() + r * kDepth;
+        floatRows[r] = numbers.data() + r * kDepth;
+    }
+    const std::vector<float> bias(2 * fast::kTileColumns, 0.25F);
+    const fast::FloatFinish finish = {bias.data(), -2.0F, 5.0F};
+    constexpr size_t kSums = static_cast<size_t>(fast::kMostPanels * fast::kTileRows * fast::kTileColumns);
+    for (int count = 1; count <= fast::kTileRows; ++count) {
+        std::vector<int32_t> wide(kSums, 7), plain = wide;
+        fast::avx512::multiplyTiles(rows, count, kDepth / 2, weights.as<int16_t>(), 2, kPanel, wide.data());
+        for (int k = 0; k < 2; ++k)
+            fast::baseline::multiplyTile(rows, count, kDepth / 2, weights.as<int16_t>() + k * kPanel,
+                                         plain.data() + k * fast::kTileRows * fast::kTileColumns);
+        EXPECT_EQ(wide, plain) << count;
+        std::vector<float> together(kSums, 7.0F), apart = together;
+        fast::avx512::multiplyTiles(floatRows, count, kDepth, panels.as<float>(), 2, kPanel, finish, together.data(),
+                                    2 * fast::kTileColumns);
+        for (int r = 0; r < count; ++r)
+            for (int k = 0; k < 2; ++k)
+                for (int64_t c = 0; c < fast::kTileColumns; ++c) {
+                    float sum = 0;
+                    for (int64_t d = 0; d < kDepth; ++d)
+                        sum = std::fma(floatRows[r][d], panels.as<float>()[k * kPanel + d * fast::kTileColumns + c], sum);
+                    apart[static_cast<size_t>((r * 2 + k) * fast::kTileColumns + c)] = std::min(std::max(sum + 0.25F, -2.0F), 5.0F);
+                }
+        EXPECT_EQ(together, apart) << count;
+    }
+    for (int panelCount = 1; panelCount <= 2; ++panelCount) {
+        std::vector<int32_t> wide(kSums, 7), plain = wide;
+        fast::avx512::multiplyRow(rows[0], kDepth / 2, weights.as<int16_t>(), panelCount, wide.data());
+        for (int k = 0; k < panelCount; ++k)
+            fast::baseline::multiplyTile(rows, 1, kDepth / 2, weights.as<int16_t>() + k * kPanel, plain.data() + k * fast::kTileColumns);
+        EXPECT_EQ(wide, plain) << panelCount;
+    }
+}
+
+#endif
 
 TEST(PackedWeights, areSharedByAllWhoHoldTheSameAndCounted)
 {

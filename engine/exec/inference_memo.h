@@ -1,0 +1,40 @@
+// What inference found for an operator whose result sizes depend on values, until its operands change: most loops and streaming models
+// see the same sizes again and again.
+#pragma once
+
+#include "engine/ir/model.h"
+#include "engine/kernels/kernel.h"
+#include "engine/ops/op_def.h"
+#include "engine/plan/graph_plan.h"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace loopscope {
+
+/// Of one operator of one activation. Inference reads the shapes of operands and the bytes of those that describe sizes: constants, and
+/// short ones, of which a copy is kept.
+class InferenceMemo {
+public:
+    /// Inference would find what it found before.
+    bool holds(const KernelArgs& args) const;
+    /// Keeps what was found, if it is all that it takes to size the results.
+    void keep(const KernelArgs& args, const Operator& op, const GraphPlan& plan, std::span<const InferredType> found);
+    const Shape& result(size_t k) const { return m_results[k]; }
+
+private:
+    static constexpr size_t kMostBytes = 64;
+    struct Operand {
+        Shape shape;
+        bool isCompared = false; ///< its bytes, too
+        size_t count = 0;
+        std::array<std::byte, kMostBytes> bytes = {};
+    };
+    std::vector<Operand> m_operands;
+    std::vector<Shape> m_results;
+    bool m_isKept = false;
+};
+
+} // namespace loopscope

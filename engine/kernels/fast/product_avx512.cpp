@@ -1,0 +1,156 @@
+// The inner loops of products for machines with AVX-512: a vector is a whole panel, and two panels are worked on together. Each output has
+// the terms, the order and the fused multiply-adds of the loops for AVX2: the same bits.
+#include "engine/kernels/fast/product_avx512.h"
+
+#if LS_HAS_AVX512
+
+#include <cstring>
+#include <immintrin.h>
+
+namespace loopscope::fast::avx512 {
+
+namespace {
+
+/// Two numbers for all columns.
+[[gnu::target("avx512f"), gnu::always_inline]] inline __m512i pairOf(const int16_t* x)
+{
+    int32_t pair = 0;
+    std::memcpy(&pair, x, sizeof(pair));
+    return _mm512_set1_epi32(pair);
+}
+
+/// sum + x[0] · w[0] + x[1] · w[1] for 16 columns of pairs. As an instruction, not an intrinsic: GCC 12 copies the sum in front of each of
+/// those, which takes as long as the multiplication.
+[[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] inline void addPairs(__m512i& sum, __m512i x, __m512i w)
+{
+    asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x));
+}
+
+/// The forms with a mask: behind the others GCC 12 sees a number that nobody has set.
+[[gnu::target("avx512f"), gnu::always_inline]] inline __m512 greater(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
+[[gnu::target("avx512f"), gnu::always_inline]] inline __m512 lesser(__m512 a, __m512 b) { return _mm512_maskz_min_ps(0xFFFF, a, b); }
+
+template <int rowCount, int panelCount> [[gnu::target("avx512f")]] void
+tileFma(const float* const* rows, int64_t depth, const float* panel, int64_t apart, const FloatFinish& finish, float* to, int64_t stride)
+{
+    __m512 sums[rowCount][panelCount];
+    const float* row[rowCount];
+#pragma GCC unroll 6
+    for (int p = 0; p < rowCount; ++p) {
+#pragma GCC unroll 2
+        for (int k = 0; k < panelCount; ++k)
+            sums[p][k] = finish.goesOn ? _mm512_loadu_ps(to + p * stride + k * kTileColumns) : _mm512_setzero_ps();
+        row[p] = rows[p];
+    }
+    for (int64_t d = 0; d < depth; ++d, panel += kTileColumns) {
+        __m512 w[panelCount];
+#pragma GCC unroll 2
+        for (int k = 0; k < panelCount; ++k) w[k] = _mm512_load_ps(panel + k * apart);
+#pragma GCC unroll 6
+        for (int p = 0; p < rowCount; ++p) {
+            const __m512 x = _mm512_set1_ps(row[p][d]);
+#pragma GCC unroll 2
+            for (int k = 0; k < panelCount; ++k) sums[p][k] = _mm512_fmadd_ps(x, w[k], sums[p][k]);
+        }
+    }
+    const __m512 least = _mm512_set1_ps(finish.low), most = _mm512_set1_ps(finish.high);
+#pragma GCC unroll 2
+    for (int k = 0; k < panelCount; ++k) {
+        const __m512 bias = finish.bias ? _mm512_loadu_ps(finish.bias + k * kTileColumns) : _mm512_setzero_ps();
+#pragma GCC unroll 6
+        for (int p = 0; p < rowCount; ++p) // of a NaN and a number these give their second operand
+            _mm512_storeu_ps(to + p * stride + k * kTileColumns, lesser(most, greater(least, _mm512_add_ps(sums[p][k], bias))));
+    }
+}
+
+template <int panelCount> [[gnu::target("avx512f")]] void rowFma(const float* row, int64_t depth, const float* panel, float* sums)
+{
+    __m512 sum[panelCount];
+#pragma GCC unroll 4
+    for (int p = 0; p < panelCount; ++p) sum[p] = _mm512_setzero_ps();
+    const int64_t apart = depth * kTileColumns;
+    for (int64_t d = 0; d < depth; ++d, panel += kTileColumns) {
+        const __m512 x = _mm512_set1_ps(row[d]);
+#pragma GCC unroll 4
+        for (int p = 0; p < panelCount; ++p) sum[p] = _mm512_fmadd_ps(x, _mm512_load_ps(panel + p * apart), sum[p]);
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < panelCount; ++p) _mm512_storeu_ps(sums + p * kTileColumns, sum[p]);
+}
+
+template <int rowCount, int panelCount> [[gnu::target("avx512f,avx512vnni")]] void
+tilePairs(const int16_t* const* rows, int64_t pairs, const int16_t* panel, int64_t apart, int32_t* sums)
+{
+    __m512i sum[rowCount][panelCount];
+    const int16_t* row[rowCount];
+#pragma GCC unroll 6
+    for (int p = 0; p < rowCount; ++p) {
+#pragma GCC unroll 2
+        for (int k = 0; k < panelCount; ++k) sum[p][k] = _mm512_setzero_si512();
+        row[p] = rows[p];
+    }
+    for (int64_t d = 0; d < pairs; ++d, panel += 2 * kTileColumns) {
+        __m512i w[panelCount];
+#pragma GCC unroll 2
+        for (int k = 0; k < panelCount; ++k) w[k] = _mm512_load_si512(panel + k * apart);
+#pragma GCC unroll 6
+        for (int p = 0; p < rowCount; ++p) {
+            const __m512i x = pairOf(row[p] + 2 * d);
+#pragma GCC unroll 2
+            for (int k = 0; k < panelCount; ++k) addPairs(sum[p][k], x, w[k]);
+        }
+    }
+#pragma GCC unroll 2
+    for (int k = 0; k < panelCount; ++k)
+#pragma GCC unroll 6
+        for (int p = 0; p < rowCount; ++p) _mm512_storeu_si512(sums + (k * kTileRows + p) * kTileColumns, sum[p][k]);
+}
+
+template <int panelCount>
+[[gnu::target("avx512f,avx512vnni")]] void rowPairs(const int16_t* row, int64_t pairs, const int16_t* panel, int32_t* sums)
+{
+    __m512i sum[panelCount];
+#pragma GCC unroll 4
+    for (int p = 0; p < panelCount; ++p) sum[p] = _mm512_setzero_si512();
+    const int64_t apart = pairs * 2 * kTileColumns;
+    for (int64_t d = 0; d < pairs; ++d, panel += 2 * kTileColumns) {
+        const __m512i x = pairOf(row + 2 * d);
+#pragma GCC unroll 4
+        for (int p = 0; p < panelCount; ++p) addPairs(sum[p], x, _mm512_load_si512(panel + p * apart));
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < panelCount; ++p) _mm512_storeu_si512(sums + p * kTileColumns, sum[p]);
+}
+
+constexpr decltype(&tileFma<1, 1>) kTilesFma[][2] = {{tileFma<1, 1>, tileFma<1, 2>}, {tileFma<2, 1>, tileFma<2, 2>},
+                                                     {tileFma<3, 1>, tileFma<3, 2>}, {tileFma<4, 1>, tileFma<4, 2>},
+                                                     {tileFma<5, 1>, tileFma<5, 2>}, {tileFma<6, 1>, tileFma<6, 2>}};
+constexpr decltype(&tilePairs<1, 1>) kTilesPairs[][2] = {{tilePairs<1, 1>, tilePairs<1, 2>}, {tilePairs<2, 1>, tilePairs<2, 2>},
+                                                         {tilePairs<3, 1>, tilePairs<3, 2>}, {tilePairs<4, 1>, tilePairs<4, 2>},
+                                                         {tilePairs<5, 1>, tilePairs<5, 2>}, {tilePairs<6, 1>, tilePairs<6, 2>}};
+constexpr decltype(&rowFma<1>) kRowsFma[] = {rowFma<1>, rowFma<2>, rowFma<3>, rowFma<4>};
+constexpr decltype(&rowPairs<1>) kRowsPairs[] = {rowPairs<1>, rowPairs<2>, rowPairs<3>, rowPairs<4>};
+
+} // namespace
+
+void multiplyTiles(const float* const* rows, int count, int64_t depth, const float* panel, int panels, int64_t apart,
+                   const FloatFinish& finish, float* to, int64_t stride)
+{
+    kTilesFma[count - 1][panels - 1](rows, depth, panel, apart, finish, to, stride);
+}
+void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int panels, int64_t apart, int32_t* sums)
+{
+    kTilesPairs[count - 1][panels - 1](rows, pairs, panel, apart, sums);
+}
+void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, float* sums)
+{
+    kRowsFma[panels - 1](row, depth, panel, sums);
+}
+void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums)
+{
+    kRowsPairs[panels - 1](row, pairs, panel, sums);
+}
+
+} // namespace loopscope::fast::avx512
+
+#endif

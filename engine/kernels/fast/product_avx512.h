@@ -1,0 +1,32 @@
+// The loops of product.h for machines with AVX-512. Only product.cpp, which chooses, and tests call them.
+#pragma once
+
+#include "engine/kernels/fast/product.h"
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#define LS_HAS_AVX512 1
+#else
+#define LS_HAS_AVX512 0
+#endif
+
+#if LS_HAS_AVX512
+
+namespace loopscope::fast::avx512 {
+
+/// Whether this machine can run the loops of floats, and those of integers.
+inline bool hasFloats() { return __builtin_cpu_supports("avx512f") != 0; }
+inline bool hasPairs() { return hasFloats() && __builtin_cpu_supports("avx512vnni") != 0; }
+
+/// One or two panels, `apart` numbers from each other.
+void multiplyTiles(const float* const* rows, int count, int64_t depth, const float* panel, int panels, int64_t apart,
+                   const FloatFinish& finish, float* to, int64_t stride);
+void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int panels, int64_t apart, int32_t* sums);
+/// One to four panels.
+void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, float* sums);
+void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums);
+
+} // namespace loopscope::fast::avx512
+
+#endif

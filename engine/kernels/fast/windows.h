@@ -1,0 +1,169 @@
+// Convolutions as products: windows become rows of a matrix, a few at a time.
+#pragma once
+
+#include "engine/kernels/cpu/nn/convolution_setup.h"
+#include "engine/kernels/fast/copy.h"
+#include "engine/kernels/fast/rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace loopscope::fast {
+
+/// Concrete sizes of a call.
+struct ConvSizes : PlacedWindow {
+    int64_t batches, inputChannels, channels, groupDepth, groups, groupChannels;
+
+    /// `channels_`: of the result; `groupDepth_`: channels of the input that each of them sees.
+    ConvSizes(const ConvolutionSetup& setup, const Shape& input, const Shape& filter, const Shape& output, int64_t channels_,
+              int64_t groupDepth_)
+        : PlacedWindow(setup.place(input, filter, output)),
+          batches(input[0]),
+          inputChannels(input[3]),
+          channels(channels_),
+          groupDepth(groupDepth_),
+          groups(std::max<int64_t>(1, inputChannels / groupDepth)),
+          groupChannels(channels / groups)
+    {
+    }
+    int64_t depth() const { return taps() * groupDepth; }
+    int64_t plane() const { return y.input * x.input * inputChannels; }
+    int64_t windows() const { return batches * y.output * x.output; }
+    /// Windows are single pixels that lie inside: they need no copy.
+    bool isPointwise() const
+    {
+        return groups == 1 && y.filter == 1 && x.filter == 1 && y.padding == 0 && x.padding == 0 && (y.output - 1) * y.stride < y.input &&
+               (x.output - 1) * x.stride < x.input;
+    }
+};
+
+/// Writes the inputs of one window of a group as a row; what lies in the padding is `zero`. `ty`: the rows of its taps that lie inside;
+/// `inner`: the windows of the line all of whose columns do; `end`: of the input. Behind the row are sixteen bytes that may be written.
+template <typename In> void gatherWindow(const ConvSizes& s, const In* image, int64_t oy, int64_t ox, TapRange ty, TapRange inner,
+                                         int64_t group, In zero, const In* end, In* row)
+{
+    const int64_t depth = s.groupDepth, line = s.x.filter * depth;
+    const TapRange tx = ox >= inner.first && ox < inner.last ? TapRange{0, s.x.filter} : s.x.taps(ox);
+    const bool isOneRun = s.x.dilation == 1 && s.groups == 1;
+    for (int64_t ky = 0; ky < s.y.filter; ++ky, row += line) {
+        if (ky < ty.first || ky >= ty.last || tx.count() <= 0) {
+            std::fill_n(row, line, zero);
+            continue;
+        }
+        const In* const from = image + (s.y.origin(oy) + ky * s.y.dilation) * s.x.input * s.inputChannels + group * depth;
+        if (tx.first > 0) std::fill_n(row, tx.first * depth, zero);
+        if (isOneRun) copyShortRun(from + (s.x.origin(ox) + tx.first) * depth, tx.count() * depth, row + tx.first * depth, end);
+        else
+            for (int64_t kx = tx.first; kx < tx.last; ++kx)
+                copyShortRun(from + (s.x.origin(ox) + kx * s.x.dilation) * s.inputChannels, depth, row + kx * depth, end);
+        if (tx.last < s.x.filter) std::fill_n(row + tx.last * depth, (s.x.filter - tx.last) * depth, zero);
+    }
+}
+
+/// Numbers behind a block of rows that short copies may write.
+inline constexpr int64_t kCopySlack = 64;
+
+/// The same for a window all of whose taps lie inside, whose lines have at most `bytes` bytes: each is copied together with what follows,
+/// which the next one overwrites.
+template <size_t bytes, typename In> void gatherShortLines(const In* from, int64_t lineStep, int64_t lines, int64_t line, In* row)
+{
+    for (int64_t k = 0; k < lines; ++k, from += lineStep, row += line) std::memcpy(row, from, bytes);
+}
+
+/// How many bytes of a line the short form copies; 0: it does not pay.
+template <typename In> size_t shortLineBytes(const ConvSizes& s)
+{
+    const auto bytes = static_cast<size_t>(s.x.filter * s.groupDepth) * sizeof(In);
+    if (s.groups != 1 || s.x.dilation != 1 || bytes > 64) return 0;
+    return bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
+}
+
+/// How far apart rows are kept: rows a multiple of 1 KiB apart would share the few places of a cache that their addresses allow.
+inline int64_t rowPitch(int64_t numbers, int64_t bytes) { return numbers * bytes % 1024 == 0 ? numbers + 64 / bytes : numbers; }
+
+/// Rows of a block: fewer where they are long, and few enough that every thread gets some.
+inline int64_t rowsTogether(int64_t windows, int64_t rowBytes, int threads)
+{
+    constexpr int64_t kBlockBytes = int64_t{1} << 17;
+    const int64_t most = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(rowBytes, 1), kTileRows, kMostRows);
+    const int64_t shared = (windows + threads - 1) / threads;
+    return (std::min(most, std::max<int64_t>(shared, 1)) + kTileRows - 1) / kTileRows * kTileRows;
+}
+
+/// Multiplies all windows of source(scratch memory), which begins with what `layout` has reserved, by the panels that panels() tells after
+/// that; output(first window, group) tells where the results go from there.
+template <typename In, typename Source, typename Panels, typename Output>
+void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout layout, int32_t zeroPoint, Source source, Panels panelsAfter,
+                     Output output)
+{
+    using Wide = Widened<In>;
+    const int64_t depth = s.depth(), padded = rowDepth<Wide>(depth), windows = s.windows();
+    const int64_t pitch = rowPitch(padded, sizeof(Wide)), threads = args.runtime->threads();
+    constexpr bool isWidened = !std::is_same_v<In, Wide>;
+    // Numbers of single pixels are read where they are, unless many columns make up for copying them to better places.
+    const bool isDirect = !isWidened && s.isPointwise() && padded == depth && (pitch == padded || s.groupChannels < 64);
+    const int64_t together = rowsTogether(windows, padded * static_cast<int64_t>(sizeof(Wide)), args.runtime->threads());
+    const int64_t blockNumbers = (together * pitch + kCopySlack + 63) / 64 * 64; // and what short copies write behind the last row
+    const size_t rowsAt = layout.add<Wide>(isDirect ? 0 : blockNumbers * threads);
+    const size_t bytesAt = layout.add<In>(isWidened ? blockNumbers * threads : 0); // rows as they are in the input
+    std::byte* const scratch = args.runtime->scratch(layout.bytes());
+    const In* const images = source(scratch);
+    const int64_t groupElements = panelElements<Wide>(s.groupChannels, depth), plane = s.plane();
+    const Wide* const panels = panelsAfter();
+    const TapRange inner = s.x.interior();
+    const size_t shortBytes = shortLineBytes<In>(s);
+    const int64_t lineStep = s.y.dilation * s.x.input * s.inputChannels;
+    const In* const lastShort = images + s.batches * plane - static_cast<int64_t>(shortBytes / sizeof(In));
+    // Pixels side by side are widened where they are.
+    const bool isAligned = isWidened && s.isPointwise() && s.x.stride == 1 && s.y.stride == 1 && s.x.output == s.x.input &&
+                           s.y.output == s.y.input && pitch == depth;
+    shareWork(args, (windows + together - 1) / together, together * s.channels * depth, [&](int64_t begin, int64_t end, int thread) {
+        Wide* const block = reinterpret_cast<Wide*>(scratch + rowsAt) + (isDirect ? 0 : thread * blockNumbers);
+        In* const gathered = reinterpret_cast<In*>(scratch + (isWidened ? bytesAt : rowsAt)) + (isDirect ? 0 : thread * blockNumbers);
+        const auto zero = static_cast<In>(zeroPoint);
+        const Wide* rows[kMostRows];
+        for (int64_t first = begin * together; first < std::min(end * together, windows); first += together) {
+            const int64_t count = std::min(together, windows - first);
+            for (int64_t g = 0; g < s.groups; ++g) {
+                int64_t ox = first % s.x.output, oy = first / s.x.output % s.y.output;
+                TapRange ty;
+                const In* image = images + first / (s.x.output * s.y.output) * plane;
+                const In* widened = gathered;
+                for (int64_t r = 0; r < count; ++r) {
+                    rows[r] = block + r * pitch;
+                    if (isAligned) continue;
+                    if constexpr (!isWidened)
+                        if (isDirect) rows[r] = image + (oy * s.y.stride * s.x.input + ox * s.x.stride) * s.inputChannels;
+                    if (!isDirect) {
+                        if (r == 0 || ox == 0) ty = s.y.taps(oy);
+                        In* const row = gathered + r * pitch;
+                        const In* const corner = image + (s.y.origin(oy) * s.x.input + s.x.origin(ox)) * s.inputChannels;
+                        const bool isInside = ox >= inner.first && ox < inner.last && ty.count() == s.y.filter;
+                        if (shortBytes != 0 && isInside && corner + (s.y.filter - 1) * lineStep <= lastShort) {
+                            const int64_t line = s.x.filter * s.groupDepth;
+                            if (shortBytes == 16) gatherShortLines<16>(corner, lineStep, s.y.filter, line, row);
+                            else if (shortBytes == 32) gatherShortLines<32>(corner, lineStep, s.y.filter, line, row);
+                            else gatherShortLines<64>(corner, lineStep, s.y.filter, line, row);
+                        } else {
+                            gatherWindow(s, image, oy, ox, ty, inner, g, zero, images + s.batches * plane, row);
+                        }
+                        if (padded > depth) row[depth] = zero;
+                    }
+                    if (++ox < s.x.output) continue;
+                    ox = 0;
+                    if (++oy < s.y.output) continue;
+                    oy = 0;
+                    image += plane;
+                }
+                if (isAligned) widened = images + first * depth;
+                if constexpr (isWidened) copyWidened(widened, count * pitch, zeroPoint, block);
+                multiplyRows(rows, count, padded, panels + g * groupElements, 0, panelsOf(s.groupChannels), output(first, g));
+            }
+        }
+    });
+}
+
+} // namespace loopscope::fast
