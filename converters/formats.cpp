@@ -150,7 +150,8 @@ Result<LoadedModel> loadSavedModel(const std::string& path, const std::string& f
     LS_TRY(Model model, importSavedModel(folder));
     if (Status status = verifyModel(model); !status.ok()) return std::move(status).takeError().at(path);
     LS_TRY(const Bytes content, mapFile(savedModelFile(folder)));
-    return LoadedModel{std::move(model), path, "SavedModel", content};
+    std::vector<Derivation> derivedFrom = derivationsOf(model);
+    return LoadedModel{std::move(model), path, "SavedModel", content, std::move(derivedFrom)};
 }
 
 } // namespace
@@ -173,7 +174,8 @@ Result<LoadedModel> loadModel(const std::string& path)
         LS_TRY(Model model, format.load(path, content));
         findExternalData(model, std::filesystem::path(path).parent_path().string());
         if (Status status = verifyModel(model); !status.ok()) return std::move(status).takeError().at(path);
-        return LoadedModel{std::move(model), path, format.name, content};
+        std::vector<Derivation> derivedFrom = derivationsOf(model);
+        return LoadedModel{std::move(model), path, format.name, content, std::move(derivedFrom)};
     }
     return notAModel(path, content.view());
 }

@@ -5,6 +5,7 @@
 #include "converters/lsir/lsir.h"
 #include "engine/base/bytes.h"
 #include "engine/base/result.h"
+#include "engine/ir/derivation.h"
 #include "engine/ir/model.h"
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace loopscope {
 
@@ -19,8 +21,9 @@ namespace loopscope {
 struct LoadedModel {
     Model model;
     std::string path;
-    std::string_view formatName; ///< "TFLite", "Circle", "lsir", "SavedModel", …
-    Bytes content;               ///< the whole file, mapped; hashing it reads it. Of a SavedModel: saved_model.pb
+    std::string_view formatName;         ///< "TFLite", "Circle", "lsir", "SavedModel", …
+    Bytes content;                       ///< the whole file, mapped; hashing it reads it. Of a SavedModel: saved_model.pb
+    std::vector<Derivation> derivedFrom; ///< what the file says, the nearest first; what runs of the model may be a part of it
     uint64_t fileBytes() const { return content.size(); }
 };
 

@@ -4,6 +4,7 @@
 #include "app/output/json_writer.h"
 #include "app/wiring/lowering.h"
 #include "app/wiring/outputs.h"
+#include "app/wiring/recording.h"
 #include "app/wiring/tf_target.h"
 #include "converters/formats.h"
 #include "converters/lower/states.h"
@@ -146,15 +147,18 @@ Result<int> runConvert(const CommandContext& context)
     options.source = file.content;
     LS_TRY(const Format* const format, formatToSave(out, options));
     FrozenText frozen;
+    const LoadedModel before = file;
     const bool isLowered = file.model.dialect == Dialect::tf && (format->extension == "tflite" || format->extension == "circle");
     if (isLowered) {
         Result<std::vector<std::string>> notes = lower(file, arguments);
         if (!notes.ok()) return std::move(notes).takeError().at(file.path);
         for (const std::string& note : *notes) console.note(note);
+        recordDerivation(file.model, derivationFrom(before, "lower"), before.model);
     } else if (arguments.has("freeze")) {
         Result<FrozenText> done = freeze(file, arguments, format->extension != "pb" && format->extension != "pbtxt");
         if (!done.ok()) return std::move(done).takeError().at(file.path);
         frozen = std::move(done).value();
+        recordDerivation(file.model, derivationFrom(before, "freeze"), before.model);
     } else {
         for (const char* option : {"signature", "fetch", "feed"})
             if (arguments.has(option))

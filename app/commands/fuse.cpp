@@ -9,6 +9,7 @@
 #include "app/wiring/lowering.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
+#include "app/wiring/recording.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
@@ -85,20 +86,24 @@ Result<FusionProofOptions> proofOptionsOf(const Arguments& arguments)
 }
 
 /// A TensorFlow graph that goes into a .tflite or .circle file is lowered first. Errors: unsupported, with what has no form there.
-Status saveFused(Console& console, const Model& model, const Format& format, const std::string& out, SaveOptions saving,
-                 const FusionOptions& options)
+Status saveFused(Console& console, const LoadedModel& before, Model model, const Format& format, const std::string& out, SaveOptions saving,
+                 const FusionOptions& options, bool isChanged)
 {
-    if (format.extension != "tflite" && format.extension != "circle") return format.save(model, out, saving);
-    if (model.dialect != Dialect::tf) {
-        Model stored = model; // what is reported runs as the proof did
-        LS_TRY(const std::vector<std::string> notes, storeStates(stored));
-        for (const std::string& note : notes) console.note(note);
-        return format.save(stored, out, saving);
+    const std::string step = options.isReverse ? "unfuse" : "fuse";
+    const bool isLite = format.extension == "tflite" || format.extension == "circle";
+    if (model.dialect != Dialect::tf || !isLite) {
+        if (model.dialect != Dialect::tf && isLite) {
+            LS_TRY(const std::vector<std::string> notes, storeStates(model)); // what is reported runs as the proof did
+            for (const std::string& note : notes) console.note(note);
+        }
+        if (isChanged) recordDerivation(model, derivationFrom(before, step), before.model);
+        return format.save(model, out, saving);
     }
-    LS_TRY(const LoweredModel lowered, loweredModel(model, options.root, *options.selection, options.signature, {}));
+    LS_TRY(LoweredModel lowered, loweredModel(std::move(model), options.root, *options.selection, options.signature, {}));
     if (!lowered.noForm.empty()) return noFormError(lowered);
     for (const std::string& note : lowered.notes) console.note(note);
     saving.source = {};
+    recordDerivation(lowered.model, derivationFrom(before, step + "+lower"), before.model);
     return format.save(lowered.model, out, saving);
 }
 
@@ -134,7 +139,7 @@ Result<int> runFuse(const CommandContext& context)
     LS_TRY(FusionOptions options, optionsOf(file, arguments));
     options.isForCircle = format != nullptr && format->extension == "circle";
     LS_TRY(const FusionProofOptions asked, proofOptionsOf(arguments));
-    const Model before = report.empty() ? Model() : file.model;
+    const LoadedModel before = file;
     ToldFusion told;
     told.isProved = arguments.has("prove");
     if (told.isProved) {
@@ -144,11 +149,12 @@ Result<int> runFuse(const CommandContext& context)
     }
     LS_CHECK_OK(verifyModel(file.model));
     if (!why.empty()) return tellWhy(context, told.proof.report, why);
-    if (format != nullptr) LS_CHECK_OK(saveFused(context.console, file.model, *format, out, saving, options));
+    if (format != nullptr)
+        LS_CHECK_OK(saveFused(context.console, before, file.model, *format, out, saving, options, !told.proof.report.rewrites.empty()));
     if (!report.empty()) {
-        if (Result<std::vector<FusionFigures>> figures = measureFusion(before, file.model, options, asked); figures.ok())
+        if (Result<std::vector<FusionFigures>> figures = measureFusion(before.model, file.model, options, asked); figures.ok())
             told.figures = std::move(figures).value();
-        LS_TRY(const std::string text, fusionReport(report, "Fusion of " + fileNameOf(file.path), before, file.model, told));
+        LS_TRY(const std::string text, fusionReport(report, "Fusion of " + fileNameOf(file.path), before.model, file.model, told));
         LS_CHECK_OK(writeFile(report, text, saving.overwrite));
     }
     if (context.console.json()) context.console.line(fusionJson(told));

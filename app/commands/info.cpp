@@ -226,6 +226,10 @@ std::string infoJson(const LoadedModel& file, const ModelSummary& summary, const
     json.endArray().key("warnings").beginArray();
     for (const std::string& warning : summary.warnings) json.value(warning);
     json.endArray();
+    json.key("derived_from").beginArray();
+    for (const Derivation& from : file.derivedFrom)
+        json.beginObject().key("step").value(from.step).key("name").value(from.name).key("hash").value(from.hash).endObject();
+    json.endArray();
     jsonMetadata(json, metadata);
     return json.endObject().text();
 }
@@ -368,6 +372,7 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
     if (const std::string_view description = attributeString(model.attributes, "description", ""); !description.empty())
         head += ", " + quotedText(description);
     console.line(head);
+    for (const Derivation& from : file.derivedFrom) console.line("made from      " + from.name + " (" + from.step + ")");
     if (!model.graphs.empty()) console.line(headText(model.graphs.front()));
     bool isFirst = true;
     for (const Signature& signature : model.signatures) {
@@ -420,11 +425,25 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
     for (const std::string& warning : summary.warnings) console.warning(warning);
 }
 
+bool isThere(const SqlValue& value) { return !std::holds_alternative<std::monostate>(value); }
+
+/// The models that ran: id, name, format, and the names of what they were made from, the nearest first.
+Result<QueryResult> modelsOf(TraceReader& reader)
+{
+    return reader.query(
+        "WITH RECURSIVE source(id, of, depth, name) AS (SELECT m.derived_from, m.id, 1, s.name FROM model m JOIN model s ON "
+        "s.id = m.derived_from UNION SELECT s.derived_from, c.of, c.depth + 1, t.name FROM source c JOIN model s ON s.id = "
+        "c.id JOIN model t ON t.id = s.derived_from WHERE c.depth < 64) SELECT m.id, m.name, m.format, (SELECT "
+        "group_concat(name, ', ') FROM (SELECT name FROM source WHERE of = m.id ORDER BY depth)) FROM model m WHERE EXISTS "
+        "(SELECT 1 FROM graph g WHERE g.model = m.id) ORDER BY m.id",
+        {});
+}
+
 Result<int> infoTrace(Console& console, const std::string& path)
 {
     LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path));
     if (!reader->note().empty()) console.note(reader->note());
-    LS_TRY(const QueryResult models, reader->query("SELECT name, format, bytes, path FROM model ORDER BY id", {}));
+    LS_TRY(const QueryResult models, modelsOf(*reader));
     // Of a very large recording the rest is told all the same.
     QueryResult loops;
     Result<QueryResult> counted = reader->query(
@@ -446,13 +465,20 @@ Result<int> infoTrace(Console& console, const std::string& path)
                 .value(run.steps())
                 .key("level")
                 .value(run.level);
-            json.key("backend").value(run.backend).key("profile").value(run.profile).key("started").value(run.started).endObject();
+            json.key("backend").value(run.backend).key("profile").value(run.profile).key("started").value(run.started);
+            const auto model = std::ranges::find(models.rows, SqlValue(run.model), [](const auto& row) { return row[0]; });
+            if (model != models.rows.end()) {
+                json.key("model").value(sqlText((*model)[1])).key("derived_from");
+                isThere((*model)[3]) ? json.value(sqlText((*model)[3])) : json.null();
+            }
+            json.endObject();
             console.line(json.text());
         }
         return 0;
     }
     std::string head = console.paint(Style::location, fileNameOf(path)) + "   trace";
-    for (const auto& row : models.rows) head += " of " + sqlText(row[0]) + " (" + sqlText(row[1]) + ")";
+    for (const auto& row : models.rows)
+        head += " of " + sqlText(row[1]) + " (" + sqlText(row[2]) + (isThere(row[3]) ? ", made from " + sqlText(row[3]) : "") + ")";
     console.line(head + (reader->isIndexed() ? "" : ", without indexes"));
     Table table({"run", "state", "steps", "time", "level", "profile", "started"});
     for (size_t c : {size_t{0}, size_t{2}, size_t{3}}) table.align(c, Align::right);

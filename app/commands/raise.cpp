@@ -9,10 +9,13 @@
 #include "app/wiring/outputs.h"
 #include "app/wiring/pass_context.h"
 #include "app/wiring/proof_run.h"
+#include "app/wiring/recording.h"
 #include "app/wiring/tf_target.h"
 #include "converters/passes/pass_manager.h"
 #include "engine/base/bytes.h"
 #include "engine/transform/run_selection.h"
+
+#include <algorithm>
 
 namespace loopscope::app {
 
@@ -169,6 +172,8 @@ Result<int> runRaiseCommand(const CommandContext& context)
         return code;
     }
     saving.source = file.content;
+    if (std::ranges::any_of(*runs, [](const PassRun& run) { return !run.report.rewrites.empty(); }))
+        recordDerivation(file.model, derivationFrom(before, plan.passes.size() == 1 ? plan.passes.front() : "rewrite"), before.model);
     LS_CHECK_OK(saveModel(file.model, out, saving));
     if (!console.json()) console.line("written: " + out);
     return code;

@@ -51,7 +51,14 @@ TraceModelInfo traceModelInfo(const LoadedModel& file)
         if (format.name == file.formatName) info.format = format.extension;
     info.bytes = file.fileBytes();
     info.hash = toHex(hashBytes(file.content.view()));
+    info.derivedFrom = file.derivedFrom;
     return info;
+}
+
+Derivation derivationFrom(const LoadedModel& file, std::string step)
+{
+    const TraceModelInfo info = traceModelInfo(file);
+    return {std::move(step), info.format, info.bytes, info.hash, fileNameOf(file.path)};
 }
 
 std::vector<TraceFeed> feedsOf(const BoundInputs& inputs)

@@ -15,6 +15,8 @@ namespace loopscope::app {
 
 /// What a trace says about the file of a model; reads all of it for its hash.
 TraceModelInfo traceModelInfo(const LoadedModel& file);
+/// The same for a model that a rewrite makes of the file's. `step`: "raise", "fuse", …
+Derivation derivationFrom(const LoadedModel& file, std::string step);
 std::vector<TraceFeed> feedsOf(const BoundInputs& inputs);
 /// Reads --output, --force, --level, --keep, --only, --except, --iterations, --sparse, --on-alert, --quota, --durable, --no-index and
 /// --constants; hashes the model's file. Errors: usage.

@@ -1,5 +1,6 @@
 #include "converters/lower/graph_lowering.h"
 
+#include "engine/ir/origin.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/dataflow.h"
@@ -150,6 +151,14 @@ Status GraphLowering::checkLayout() const
     return noForm("data_format " + std::string(layout));
 }
 
+std::vector<std::string> GraphLowering::originInSource() const
+{
+    std::vector<std::string> nodes;
+    if (m_prefix.empty()) nodes = originNodes(*m_source, *m_op); // of a raised graph those of TensorFlow 1
+    if (nodes.empty()) nodes.push_back(m_prefix + m_op->name);
+    return nodes;
+}
+
 void GraphLowering::bind(int k, ValueId value) { (*m_values)[static_cast<size_t>(m_op->results[static_cast<size_t>(k)].index)] = value; }
 
 Result<std::vector<ValueId>> GraphLowering::emitAll(Kind kind, std::vector<ValueId> inputs, AttributeList attributes,
@@ -160,7 +169,7 @@ Result<std::vector<ValueId>> GraphLowering::emitAll(Kind kind, std::vector<Value
     for (NamedAttribute& attribute : attributes) setAttribute(op.attributes, std::move(attribute.key), std::move(attribute.value));
     if (op.kind == Kind{"tfl", "broadcast_to"}) setAttribute(op.attributes, "@version", int64_t{2}); // LiteRT knows no first one
     op.inputs = std::move(inputs);
-    if (m_op) op.origin = {m_prefix + m_op->name};
+    if (m_op) op.origin = originInSource();
     for (const ValueId operand : op.inputs)
         if (const DType dtype = operand.valid() ? type(operand).dtype : DType::unknown;
             op.kind.dialect == "tfl" && !takes(op.kind.name, dtype))

@@ -97,6 +97,7 @@ private:
     Result<ValueId> asState(ValueId id);
     ValueId newValue(const std::string& wanted, TensorType type, ValueRole role);
     ValueId absentResult(int k);
+    std::vector<std::string> originInSource() const; ///< of what is made of the present operator
 
     ModelLowering& m_model;
     Graph m_graph;

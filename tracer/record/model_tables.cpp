@@ -1,5 +1,6 @@
 #include "tracer/record/model_tables.h"
 
+#include "engine/ir/derivation.h"
 #include "engine/ir/ids.h"
 #include "engine/ir/origin.h"
 #include "engine/observe/address_names.h"
@@ -53,9 +54,9 @@ public:
     ModelWriter(Database& database, const Model& model, const RecorderOptions& options)
         : m_database(database),
           m_model(model),
-          m_options(options),
-          m_isRaised(isRaised(model))
+          m_options(options)
     {
+        if (model.dialect != Dialect::tf || isRaised(model) || !options.model.derivedFrom.empty()) m_origins = derivedOrigins(model);
     }
 
     Result<ModelRows> write()
@@ -82,9 +83,13 @@ public:
 private:
     Status writeModelRow()
     {
-        LS_TRY(m_rows.model, m_database.integer("SELECT coalesce(max(id), 0) + 1 FROM model"));
-        LS_TRY(Statement s, m_database.prepare("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, NULL)"));
         const TraceModelInfo& info = m_options.model;
+        int64_t source = 0; // 0: none
+        for (auto from = info.derivedFrom.rbegin(); from != info.derivedFrom.rend(); ++from) {
+            LS_TRY(source, sourceRow(*from, source));
+        }
+        LS_TRY(m_rows.model, m_database.integer("SELECT coalesce(max(id), 0) + 1 FROM model"));
+        LS_TRY(Statement s, m_database.prepare("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, ?)"));
         s.bind(1, m_rows.model);
         if (info.path.empty()) s.bindNull(2);
         else s.bind(2, info.path);
@@ -93,7 +98,29 @@ private:
         if (info.path.empty()) s.bindNull(5);
         else s.bind(5, static_cast<int64_t>(info.bytes));
         s.bind(6, info.hash);
+        if (source == 0) s.bindNull(7);
+        else s.bind(7, source);
         return s.run();
+    }
+
+    /// The row of a model that this one, or the one before, was made from: what is known of its file, unless the trace has it.
+    Result<int64_t> sourceRow(const Derivation& from, int64_t source)
+    {
+        LS_TRY(Statement find, m_database.prepare("SELECT id FROM model WHERE hash = ? AND hash <> '' ORDER BY id LIMIT 1"));
+        find.bind(1, from.hash);
+        LS_TRY(const bool isThere, find.step());
+        if (isThere) return find.integer(0);
+        LS_TRY(const int64_t id, m_database.integer("SELECT coalesce(max(id), 0) + 1 FROM model"));
+        LS_TRY(Statement s, m_database.prepare("INSERT INTO model VALUES (?, NULL, ?, ?, ?, ?, ?)"));
+        s.bind(1, id);
+        s.bind(2, from.name);
+        s.bind(3, from.format);
+        s.bind(4, static_cast<int64_t>(from.bytes));
+        s.bind(5, from.hash);
+        if (source == 0) s.bindNull(6);
+        else s.bind(6, source);
+        LS_CHECK_OK(s.run());
+        return id;
     }
 
     Status prepare()
@@ -215,7 +242,7 @@ private:
         else m_op.bind(5, op.name);
         m_op.bind(6, op.kind.full());
         m_op.bind(7, attributesJson(op.attributes));
-        const std::vector<std::string> origin = m_isRaised ? originNodes(graph, op) : op.origin;
+        const std::vector<std::string>& origin = m_origins.empty() ? op.origin : m_origins[g][i];
         if (origin.empty()) m_op.bindNull(8);
         else m_op.bind(8, jsonList(origin));
         if (line >= 0) m_op.bind(9, line);
@@ -306,7 +333,7 @@ private:
     Database& m_database;
     const Model& m_model;
     const RecorderOptions& m_options;
-    const bool m_isRaised; ///< then every operator says which v1 nodes it stands for
+    std::vector<std::vector<std::vector<std::string>>> m_origins; ///< of a raised, fused or lowered model, by graph and operator
     ModelRows m_rows;
     int64_t m_nextChunk = 1;
     std::unordered_set<int64_t> m_stored;

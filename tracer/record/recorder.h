@@ -3,6 +3,7 @@
 
 #include "engine/base/cancel.h"
 #include "engine/base/result.h"
+#include "engine/ir/derivation.h"
 #include "engine/ir/model.h"
 #include "engine/observe/address.h"
 #include "engine/observe/execution_observer.h"
@@ -22,7 +23,8 @@ struct TraceModelInfo {
     std::string path;   ///< as opened; empty: built in memory
     std::string format; ///< "tflite", "circle", "pb", "pbtxt", "meta", "saved_model", "lsir"
     uint64_t bytes = 0;
-    std::string hash; ///< XXH3-128, 32 hex digits; empty: not known
+    std::string hash;                    ///< XXH3-128, 32 hex digits; empty: not known
+    std::vector<Derivation> derivedFrom; ///< what it was raised, fused or lowered from, the nearest first
 };
 
 /// Where one input of a run came from, as the user wrote it.

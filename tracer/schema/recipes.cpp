@@ -200,6 +200,12 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
      "WHERE id = :run) AND :step + 5 + (SELECT base FROM run WHERE id = :run) ORDER BY event, slot"},
     {"runs", "What is in this file?", "",
      "SELECT id, model, reason, backend, state, last - first + 1 AS steps, parent FROM run ORDER BY id"},
+    {"models", "What models ran, and what were they raised, fused or lowered from?", "",
+     "SELECT m.id, m.name, m.format, s.name AS derived_from, (SELECT count(*) FROM run r WHERE r.model = m.id) AS runs, m.hash FROM model "
+     "m LEFT JOIN model s ON s.id = m.derived_from ORDER BY m.id"},
+    {"origins", "Which operators of the source does each one that ran stand for, and how often did it run?", "run",
+     "SELECT g.name AS graph, o.label AS op, o.origin AS source, count(*) AS times FROM event e JOIN invocation i ON i.id = e.invocation "
+     "JOIN op o ON o.id = e.op JOIN graph g ON g.id = o.graph WHERE i.run = :run AND o.origin IS NOT NULL GROUP BY o.id ORDER BY o.id"},
     {"first-difference", "Where do two runs first differ?", "a b",
      "WITH found(a, b, slot) AS (SELECT * FROM (SELECT e.id, f.id, 0 FROM run ra CROSS JOIN run rb CROSS JOIN event e ON "
      "e.id BETWEEN ra.first AND ra.last LEFT JOIN event f ON f.id = e.id - ra.base + rb.base AND f.id BETWEEN rb.first AND "
@@ -252,7 +258,7 @@ constexpr std::array<std::string_view, kTopics.size()> kOfTopic = {
     "last-change ranges saturated all-zero constant-tensors shape-changes variable-history ",
     " slowest-ops slowest-kinds time-per-graph macs-per-second loop-slowest-iterations rate ",
     " first-difference branch-differences trip-differences ",
-    " runs stored-bytes shared-values gaps alerts incomplete ",
+    " runs models origins stored-bytes shared-values gaps alerts incomplete ",
 };
 
 #undef LS_PATH_OF

@@ -59,7 +59,7 @@ TEST(RecordingPlace, manyThatAppendAtOnceComeOneAfterTheOther)
         RecorderOptions options = optionsFor(path);
         options.overwrite = false;
         options.append = true;
-        options.model = {"/models/script.tflite", "tflite", 1234, "00112233445566778899aabbccddeeff"};
+        options.model = {"/models/script.tflite", "tflite", 1234, "00112233445566778899aabbccddeeff", {}};
         const Model model = scriptModel();
         auto recorder = TraceRecorder::create(model, std::move(options));
         if (!recorder.ok()) _exit(1);

@@ -456,6 +456,8 @@ TEST_F(RecipesOfOneRun, callStack)
 TEST_F(RecipesOfOneRun, runsAlertsAndWholeness)
 {
     EXPECT_EQ(ask("runs"), Lines{line(1, 1, "record", "cpu", "complete", r().steps, "NULL")});
+    EXPECT_EQ(ask("models"), Lines{line(1, "", "", "NULL", 1, "")});
+    EXPECT_EQ(ask("origins"), Lines{}); // operators of the script are those of its file
     EXPECT_EQ(ask("incomplete"), Lines{});
     EXPECT_EQ(ask("gaps"), Lines{});
     Lines expected;

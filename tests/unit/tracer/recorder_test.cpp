@@ -76,7 +76,7 @@ TEST(Recorder, leavesOneFileWithoutAJournal)
     EXPECT_TRUE(r.reader->isIndexed());
     EXPECT_EQ(r.reader->note(), "");
     EXPECT_EQ(r.rows("SELECT value FROM meta WHERE key = 'complete'"), std::vector<std::string>{"1"});
-    EXPECT_EQ(r.number("SELECT count(*) FROM recipe"), 49);
+    EXPECT_EQ(r.number("SELECT count(*) FROM recipe"), 51);
 }
 
 TEST(Recorder, levelControlKeepsLoopsAndBranchesOnly)
@@ -397,10 +397,24 @@ TEST(Recorder, notesAccessesToVariables)
               (std::vector<std::string>{"0|mul#1|NULL|0", "2|mul#1|NULL|2"}));
 }
 
+TEST(Recorder, saysWhatTheModelWasMadeFrom)
+{
+    RecorderOptions options = optionsFor(tracePath());
+    options.model = {
+        "/models/script.tflite", "tflite", 1234, "00", {{"lower", "pb", 99, "11", "raised.pb"}, {"raise", "lsir", 5, "22", "v1.lsir"}}};
+    const Recording r = record(std::move(options));
+    EXPECT_EQ(r.rows("SELECT m.name, m.path, m.format, m.bytes, m.hash, s.name FROM model m LEFT JOIN model s ON s.id = m.derived_from "
+                     "ORDER BY m.id"),
+              (std::vector<std::string>{"v1.lsir|NULL|lsir|5|22|NULL", "raised.pb|NULL|pb|99|11|v1.lsir",
+                                        "script.tflite|/models/script.tflite|tflite|1234|00|raised.pb"}));
+    EXPECT_EQ(r.rows("SELECT DISTINCT m.name FROM run JOIN model m ON m.id = run.model"), std::vector<std::string>{"script.tflite"});
+    EXPECT_EQ(r.recipe("models").size(), 3U);
+}
+
 TEST(Recorder, describesTheModel)
 {
     RecorderOptions options = optionsFor(tracePath());
-    options.model = {"/models/script.tflite", "tflite", 1234, "00112233445566778899aabbccddeeff"};
+    options.model = {"/models/script.tflite", "tflite", 1234, "00112233445566778899aabbccddeeff", {}};
     options.listing = [](const Model& model, GraphId graph) {
         TraceListing listing;
         listing.text = "graph " + model.graph(graph).id + "\n";
