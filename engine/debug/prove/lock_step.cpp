@@ -1,6 +1,7 @@
 #include "engine/debug/prove/lock_step.h"
 
 #include "engine/debug/prove/run_follower.h"
+#include "engine/debug/prove/write_stream.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/value_text.h"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr int kRoundsAfter = 4; ///< for what comes before a difference in the first run, and is compared after it
 // How far one run goes on before it is asked which of the two is behind: as long as what waits stays in a processor's cache.
 constexpr int64_t kFewestTicks = 1, kMostTicks = 256;
+constexpr int64_t kMostOrder = 1024; ///< writes that came in another order, until nothing more is laid in order
 constexpr uint64_t kBytesAtOnce = 256 << 10;
 
 /// A tensor with bytes of its own, which are kept where they fit.
@@ -51,6 +53,7 @@ struct Waiting {
 class Queue {
 public:
     bool empty() const { return m_first == m_end; }
+    bool holds(RunMap::Side side) const { return m_count[side] > 0; }
 
     /// A place for one more.
     Waiting& add(uint64_t chain, RunMap::Side side)
@@ -199,14 +202,28 @@ public:
             m_proof.handles += side == RunMap::here ? 1 : 0;
             return;
         }
+        const RunMap::Side ahead = otherThan(side);
         Queue& queue = m_queues[write.key];
-        if (Waiting* const other = queue.find(write.chain, side)) {
-            match(side, write, *other);
-            m_bytes[other->side] -= other->value.bytes.size() + sizeof(Waiting);
-            queue.done(*other);
+        if (queue.holds(ahead) && matchWaiting(side, write, queue)) return;
+        WriteStream& stream = m_streams[ahead];
+        if (!stream.empty()) {
+            if (const WriteStream::Entry& front = stream.front(); front.key == write.key && front.chain == write.chain) {
+                m_bytes[ahead] -= WriteStream::costOf(front.bytes);
+                if (stream.isSame(front, *write.tensor)) ++m_proof.values;
+                else match(side, write, stream.tensorOf(front), partOf(stream, front));
+                stream.pop();
+                m_sameOrder = std::min(m_sameOrder + 1, kMostOrder);
+                return;
+            }
+            spill(ahead);
+            if (matchWaiting(side, write, queue)) return;
+        }
+        if (m_sameOrder < 0) {
+            wait(side, write, queue);
             return;
         }
-        wait(side, write, queue);
+        m_bytes[side] += WriteStream::costOf(write.tensor->bytes);
+        m_streams[side].push(write);
     }
 
     void chose(RunMap::Side side, const ProofChoice& choice) override
@@ -265,6 +282,48 @@ private:
         m_status[side] = std::move(status);
     }
 
+    static RunMap::Side otherThan(RunMap::Side side) { return side == RunMap::here ? RunMap::there : RunMap::here; }
+
+    /// False if the other run's write of that place does not wait in `queue`.
+    bool matchWaiting(RunMap::Side side, const ProofWrite& write, Queue& queue)
+    {
+        Waiting* const other = queue.find(write.chain, side);
+        if (!other) return false;
+        match(side, write, other->value.tensor, {*other->call, other->graph, other->op, other->slot, other->step, other->roundings});
+        m_bytes[otherThan(side)] -= other->value.bytes.size() + sizeof(Waiting);
+        queue.done(*other);
+        return true;
+    }
+
+    /// Where a write was, and in which run.
+    struct Part {
+        const ProofCall& call;
+        GraphId graph;
+        OperatorId op;
+        int32_t slot;
+        Step step;
+        double roundings;
+    };
+    static Part partOf(const WriteStream& stream, const WriteStream::Entry& entry)
+    {
+        return {*stream.callOf(entry), entry.graph, entry.op, entry.slot, entry.step, entry.roundings};
+    }
+
+    /// The runs come by their writes in different orders: what waits is looked up from now on.
+    void spill(RunMap::Side side)
+    {
+        WriteStream& stream = m_streams[side];
+        m_sameOrder -= static_cast<int64_t>(stream.size());
+        for (; !stream.empty(); stream.pop()) {
+            const WriteStream::Entry& entry = stream.front();
+            const Tensor tensor = stream.tensorOf(entry);
+            m_bytes[side] -= WriteStream::costOf(entry.bytes);
+            wait(side,
+                 {entry.key, entry.chain, &stream.callOf(entry), entry.graph, entry.op, entry.slot, entry.step, &tensor, entry.roundings},
+                 m_queues[entry.key]);
+        }
+    }
+
     void wait(RunMap::Side side, const ProofWrite& write, Queue& queue)
     {
         Waiting& waiting = queue.add(write.chain, side);
@@ -278,17 +337,17 @@ private:
         m_bytes[side] += waiting.value.bytes.size() + sizeof(Waiting);
     }
 
-    void match(RunMap::Side side, const ProofWrite& write, const Waiting& other)
+    void match(RunMap::Side side, const ProofWrite& write, const Tensor& waited, const Part& other)
     {
         const bool isHere = side == RunMap::here;
-        const Tensor& a = isHere ? *write.tensor : other.value.tensor;
-        const Tensor& b = isHere ? other.value.tensor : *write.tensor;
+        const Tensor& a = isHere ? *write.tensor : waited;
+        const Tensor& b = isHere ? waited : *write.tensor;
         if (sameBits(a, b)) {
             ++m_proof.values;
             return;
         }
         std::string mine = m_followers[side]->addressOf(**write.call, write.graph, write.op, write.slot);
-        std::string others = m_followers[other.side]->addressOf(*other.call, other.graph, other.op, other.slot);
+        std::string others = m_followers[otherThan(side)]->addressOf(other.call, other.graph, other.op, other.slot);
         if (!isHere) std::swap(mine, others);
         compare(a, b, std::move(mine), std::move(others), isHere ? write.step : other.step, write.roundings + other.roundings,
                 m_map.decides(write.key));
@@ -373,6 +432,7 @@ private:
     /// Values that nothing has asked for by now are those that nothing will ask for.
     void letGo()
     {
+        for (const RunMap::Side side : {RunMap::here, RunMap::there}) spill(side);
         for (Queue& queue : m_queues)
             if (!queue.empty()) queue.drain([this](Waiting& waiting) { drop(waiting); });
     }
@@ -472,9 +532,11 @@ private:
     const RunMap& m_map;
     const ProofOptions& m_options;
     Proof m_proof;
-    std::vector<Queue> m_queues; ///< by key
-    int64_t m_ticks = 16;        ///< that a run goes on at a time
-    int m_roundsSince = 0;       ///< that a difference is known
+    std::array<WriteStream, 2> m_streams; ///< what one run is ahead, as long as the other follows in the same order
+    int64_t m_sameOrder = kMostOrder;     ///< below 0: the runs come by their writes in orders of their own
+    std::vector<Queue> m_queues;          ///< by key: what is ahead otherwise
+    int64_t m_ticks = 16;                 ///< that a run goes on at a time
+    int m_roundsSince = 0;                ///< that a difference is known
     std::array<uint64_t, 2> m_bytes = {0, 0};
     std::array<bool, 2> m_isEnded = {false, false};
     std::array<Status, 2> m_status;

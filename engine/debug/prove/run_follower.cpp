@@ -21,7 +21,7 @@ uint64_t mixed(uint64_t chain, uint64_t part)
     return x ^ (x >> 31);
 }
 
-constexpr size_t kMostSpares = 1024;            ///< invocations whose memory is kept
+constexpr size_t kMostSpares = 128;             ///< invocations whose memory is kept
 constexpr uint64_t kChoice = 0x6272616e6368ULL; ///< apart from iterations of the same place
 
 bool countsIterations(const InvocationStart& start) { return start.role == CallRole::loop || start.role == CallRole::frame; }
@@ -84,7 +84,23 @@ RunFollower::RunFollower(RunMap::Side side, const Executor& executor, const RunM
     for (const Graph& graph : m_model.graphs) {
         std::vector<Facts>& facts = m_facts.emplace_back();
         for (const Operator& op : graph.operators) facts.push_back({roundingsOf(graph, op), leavesFrame(op)});
-        m_isRead.push_back(valuesCompared(graph));
+    }
+    std::vector<std::vector<char>> isRead(m_model.graphs.size()); // a call may give anything for what nobody reads
+    for (const RunMap::Scope& scope : map.scopes(side)) {
+        ScopeResults& own = m_results.emplace_back();
+        if (!m_model.hasGraph(scope.graph)) continue;
+        const Graph& graph = m_model.graph(scope.graph);
+        std::vector<char>& read = isRead[static_cast<size_t>(scope.graph.index)];
+        if (read.empty()) read = valuesCompared(graph);
+        for (const Operator& op : graph.operators) {
+            own.firsts.push_back(static_cast<uint32_t>(own.results.size()));
+            for (size_t k = 0; k < op.results.size(); ++k) {
+                const auto value = static_cast<size_t>(op.results[k].index);
+                if (op.results[k].valid() && scope.keys[value] != 0 && read[value] != 0)
+                    own.results.push_back({scope.keys[value], static_cast<int32_t>(k)});
+            }
+        }
+        own.firsts.push_back(static_cast<uint32_t>(own.results.size()));
     }
 }
 
@@ -206,16 +222,17 @@ void RunFollower::operatorExecuted(const OperatorEvent& e)
     if (!call || !call->pairs) return;
     const RunMap::Scope* const scope = call->scopeOf(e.graph);
     if (!scope) return;
-    const Operator& op = m_model.graph(e.graph).op(e.op);
-    const size_t count = std::min(e.results.size(), op.results.size());
-    for (size_t k = 0; k < count; ++k) {
-        const Tensor* const tensor = e.results[k];
-        if (!tensor || !tensor->data || !op.results[k].valid()) continue;
-        const uint32_t key = scope->keys[static_cast<size_t>(op.results[k].index)];
-        if (key == 0 || m_isRead[static_cast<size_t>(e.graph.index)][static_cast<size_t>(op.results[k].index)] == 0) continue;
+    const ScopeResults& own = m_results[static_cast<size_t>(scope - m_map.scopes(m_side).data())];
+    const auto op = static_cast<size_t>(e.op.index);
+    if (op + 1 >= own.firsts.size()) return;
+    for (uint32_t i = own.firsts[op]; i < own.firsts[op + 1]; ++i) {
+        const Compared result = own.results[i];
+        const Tensor* const tensor =
+            static_cast<size_t>(result.slot) < e.results.size() ? e.results[static_cast<size_t>(result.slot)] : nullptr;
+        if (!tensor || !tensor->data) continue;
         const bool leaves = facts.leaves && call->start.role == CallRole::frame && call->parent;
-        m_listener.wrote(m_side, {key, leaves ? call->parent->chain : call->chain, &call, e.graph, e.op, static_cast<int32_t>(k), e.step,
-                                  tensor, m_roundings});
+        m_listener.wrote(m_side, {result.key, leaves ? call->parent->chain : call->chain, &call, e.graph, e.op, result.slot, e.step, tensor,
+                                  m_roundings});
     }
 }
 

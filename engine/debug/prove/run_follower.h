@@ -41,10 +41,13 @@ struct ProofCall {
     /// As new, but for the memory that it has.
     void reset()
     {
-        std::vector<Loop> memory = std::move(loops);
-        memory.clear();
-        *this = ProofCall();
-        loops = std::move(memory);
+        parent.reset();
+        loops.clear();
+        entered = {};
+        chain = 0;
+        pairs = true;
+        parentInCond = false;
+        body = cond = nullptr;
     }
     const RunMap::Scope* scopeOf(GraphId graph) const { return start.cond.valid() && graph == start.cond ? cond : body; }
 };
@@ -124,7 +127,17 @@ private:
         bool leaves = false; ///< an Exit, whose result is one of the frame outside
     };
     std::vector<std::vector<Facts>> m_facts; ///< by graph and operator
-    std::vector<std::vector<char>> m_isRead; ///< by graph and value: a call may give anything for what nobody reads
+    /// A result that is compared.
+    struct Compared {
+        uint32_t key = 0;
+        int32_t slot = 0;
+    };
+    /// Of a scope: the results of operator i lie from firsts[i] to firsts[i + 1].
+    struct ScopeResults {
+        std::vector<uint32_t> firsts;
+        std::vector<Compared> results;
+    };
+    std::vector<ScopeResults> m_results; ///< by scope of the map
     double m_roundings = 0;
     RunEnd::Reason m_end = RunEnd::Reason::finished;
 };
