@@ -159,7 +159,11 @@ void openNamed(viewer::MainWindow& window, const Arguments& arguments, std::func
 
 Status showState(viewer::MainWindow& window, const Arguments& arguments)
 {
-    if (!window.document()) return {};
+    if (!window.document()) { // of a file that cannot be opened a part can be shown
+        for (const std::string& line : arguments.all("exec"))
+            if (line.starts_with("action.")) LS_CHECK_OK(carryOut(window, textOf(line)));
+        return {};
+    }
     if (const int task = viewer::taskOf(textOf(arguments.text("task"))); task >= 0) window.setTask(static_cast<viewer::Task>(task));
     const QString place = textOf(arguments.text("goto"));
     bool runs = place.contains('@') || !arguments.all("input").empty();

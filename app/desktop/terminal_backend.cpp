@@ -6,6 +6,7 @@
 #include "app/terminal/completion.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/subject.h"
+#include "converters/partial_model.h"
 #include "converters/tflite/model_metadata.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/base/bytes.h"
@@ -122,13 +123,40 @@ Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& 
     if (subject.isReplay) {
         LS_TRY(backend->m_trace, TraceReader::open(backend->m_path));
     }
-    TerminalBackend* const self = backend.get();
-    backend->m_terminal = std::make_unique<Terminal>(std::move(subject), TerminalSettings{}, [self](const TerminalEvent& event) {
-        if (event.kind == TerminalEvent::Kind::done) return;
-        if (self->m_sink) (*self->m_sink)({kindOf(event.kind), event.text, event.error ? event.error->message() : std::string()});
-    });
-    backend->m_terminal->prepare();
+    backend->listen(std::move(subject));
     return std::unique_ptr<viewer::Backend>(std::move(backend));
+}
+
+Result<std::unique_ptr<viewer::Backend>> TerminalBackend::openPart(const std::string& path)
+{
+    LS_TRY(PartialModel part, loadWhatCanBeRead(path));
+    auto file = std::make_shared<LoadedModel>(std::move(part.file));
+    LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(path), "", {}));
+    subject.owner = file;
+    subject.record = {};
+    subject.target.inputs.clear(); // nobody is to fill them
+    // Asked for whenever a run is to begin.
+    subject.reference = [](const std::vector<std::string>&, const BoundInputs*) -> Result<std::unique_ptr<Reference>> {
+        return Error(ErrorCode::badFile, "only a part of the file could be read: it can be looked at, not run");
+    };
+    std::unique_ptr<TerminalBackend> backend(new TerminalBackend);
+    backend->m_path = path;
+    backend->m_hash = hashOf(path);
+    for (const Error& fault : part.faults) {
+        const std::string& where = fault.detail().where;
+        backend->m_faults.push_back({where.empty() ? fault.message() : fault.message().substr(where.size() + 2), where});
+    }
+    backend->listen(std::move(subject));
+    return std::unique_ptr<viewer::Backend>(std::move(backend));
+}
+
+void TerminalBackend::listen(DebugSubject subject)
+{
+    m_terminal = std::make_unique<Terminal>(std::move(subject), TerminalSettings{}, [this](const TerminalEvent& event) {
+        if (event.kind == TerminalEvent::Kind::done) return;
+        if (m_sink) (*m_sink)({kindOf(event.kind), event.text, event.error ? event.error->message() : std::string()});
+    });
+    m_terminal->prepare();
 }
 
 std::vector<viewer::InputPort> TerminalBackend::inputs() const
@@ -226,6 +254,13 @@ Result<std::unique_ptr<viewer::Backend>> DesktopServices::openAgainst(const std:
         m_defaults.set("input", {});
         m_defaults.set("feed", {});
     }
+    return opened;
+}
+
+Result<std::unique_ptr<viewer::Backend>> DesktopServices::openPart(const std::string& path, std::stop_token stop)
+{
+    Result<std::unique_ptr<viewer::Backend>> opened = TerminalBackend::openPart(path);
+    if (stop.stop_requested()) return Error(ErrorCode::cancelled, "opening was cancelled").at(fileNameOf(path));
     return opened;
 }
 

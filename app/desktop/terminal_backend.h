@@ -5,6 +5,7 @@
 #include "app/terminal/terminal.h"
 #include "app/wiring/command_line.h"
 #include "viewer/bridge/measuring.h"
+#include "viewer/bridge/partial.h"
 #include "viewer/bridge/proving.h"
 #include "viewer/window/window_services.h"
 
@@ -23,10 +24,12 @@ struct FusionReport;
 
 namespace loopscope::app {
 
-class TerminalBackend : public viewer::Backend, public viewer::Measuring, public viewer::Proving {
+class TerminalBackend : public viewer::Backend, public viewer::Measuring, public viewer::Partial, public viewer::Proving {
 public:
     /// A model or recording with the options of `debug`: positionals, input, seed, against, … Errors: of openSubject().
     static Result<std::unique_ptr<viewer::Backend>> open(const Arguments& arguments);
+    /// What can be read of a damaged file. It can be looked at; runs are refused. Errors: of loadWhatCanBeRead().
+    static Result<std::unique_ptr<viewer::Backend>> openPart(const std::string& path);
     ~TerminalBackend() override;
 
     const Model& model() const override { return m_terminal->model(); }
@@ -55,11 +58,13 @@ public:
     Result<std::vector<viewer::OperatorFigure>> measured(const std::stop_token& stop) const override;
     Result<viewer::ProvedForm> proveRaised(const std::stop_token& stop) const override;
     Result<std::vector<viewer::ProvedRewrite>> proveFused(const std::stop_token& stop) const override;
+    const std::vector<viewer::FileFault>& faults() const override { return m_faults; }
     uint64_t seed() const override { return m_terminal->session().seed(); }
     std::string profile() const override { return m_profile; }
 
 private:
     TerminalBackend() = default;
+    void listen(DebugSubject subject);
     std::string problemOf(const Port& port, const std::string& source) const;
 
     struct Checked {
@@ -75,6 +80,7 @@ private:
     /// Labels of classes that the files say; those of the other one are read when there is a model of it.
     mutable std::shared_ptr<const std::vector<std::string>> m_labels, m_labelsThere;
 
+    std::vector<viewer::FileFault> m_faults;
     std::string m_path, m_against, m_hash, m_profile = "reference";
     std::unique_ptr<TraceReader> m_trace;
     const std::function<void(const viewer::ConsoleEvent&)>* m_sink = nullptr; ///< while execute() runs
@@ -89,6 +95,7 @@ public:
     Result<std::unique_ptr<viewer::Backend>> open(const std::string& path, std::stop_token stop) override;
     Result<std::unique_ptr<viewer::Backend>> openAgainst(const std::string& path, const std::string& other, double cosine,
                                                          std::stop_token stop) override;
+    Result<std::unique_ptr<viewer::Backend>> openPart(const std::string& path, std::stop_token stop) override;
     Result<std::string> runCommand(const std::vector<std::string>& words) override;
     std::vector<Sample> samples() const override;
 

@@ -68,4 +68,9 @@ Result<std::vector<std::byte>> exportCircle(const Model& model, uint64_t maxInli
     return exportFlatModel(model, circleFormat(), maxInlineData);
 }
 
+Result<Model> importCirclePart(const std::string& path, const Bytes& content, std::vector<Error>& faults)
+{
+    return tflite_format::importFlatPart(path, content, circleFormat(), faults);
+}
+
 } // namespace loopscope

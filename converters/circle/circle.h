@@ -18,6 +18,9 @@ class FormatSchema;
 /// Reads a model of dialect circle: operators that TFLite has too are of dialect tfl, the others of dialect circle. Errors: badFile.
 Result<Model> importCircle(const std::string& path, Bytes content);
 
+/// As importTflitePart().
+Result<Model> importCirclePart(const std::string& path, const Bytes& content, std::vector<Error>& faults);
+
 /// Writes a model of dialect circle or tfl. Errors: unsupported (what Circle has no form for, by name), badFile.
 Result<std::vector<std::byte>> exportCircle(const Model& model, uint64_t maxInlineData = kMaxInlineData);
 

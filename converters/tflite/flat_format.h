@@ -52,6 +52,9 @@ struct FlatFormat {
 
 /// importTflite and exportTflite (tflite.h) for any format of the family.
 Result<Model> importFlatModel(const std::string& path, Bytes content, const FlatFormat& format);
+/// The same of a damaged file, as far as it goes: what is lost is left out or empty, and `faults` says what was wrong. The model may
+/// break rules of verifyModel. Errors: there is nothing left to read.
+Result<Model> importFlatPart(const std::string& path, const Bytes& content, const FlatFormat& format, std::vector<Error>& faults);
 Result<std::vector<std::byte>> exportFlatModel(const Model& model, const FlatFormat& format, uint64_t maxInlineData);
 
 const FlatFormat& tfliteFormat();

@@ -1,6 +1,7 @@
 // Opens a file of the TFLite family: identifier, FlatBuffers verification, and everything of the root table but the subgraphs.
 #include "converters/tflite/format_schema.h"
 #include "converters/tflite/import_state.h"
+#include "converters/tflite/mending.h"
 #include "converters/tflite/structure_check.h"
 #include "engine/ir/ids.h"
 #include "schema_generated.h"
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace loopscope::tflite_format {
 
@@ -49,8 +52,8 @@ Status verifyStructure(ImportState& state)
     if (!format.verify(verifier)) return describeStructure(state.file, format.binarySchema, format.name);
     state.source = tflite::GetModel(content.data());
     if (state.source->version() > format.newestVersion)
-        return state.file.fault(state.source, "schema version is " + std::to_string(state.source->version()))
-            .expected("at most " + std::to_string(format.newestVersion));
+        return state.forgive(state.file.fault(state.source, "schema version is " + std::to_string(state.source->version()))
+                                 .expected("at most " + std::to_string(format.newestVersion)));
     return {};
 }
 
@@ -63,10 +66,20 @@ Status readCodes(ImportState& state)
         OperatorCode code;
         code.builtin = state.format.realCode(source.deprecated_builtin_code(), source.builtin_code());
         code.version = source.version();
+        if (state.isLost(&source)) {
+            code.kind = unknownKind(i);
+            state.codes.push_back(std::move(code));
+            continue;
+        }
         const int32_t lowest = schema.lowestCode();
-        if (code.builtin < lowest || code.builtin == -1)
-            return state.file.fault(&source, element("operator_codes", i) + " is builtin operator " + std::to_string(code.builtin))
-                .expected(lowest < 0 ? std::to_string(lowest) + " to -2, or 0 or more" : "0 or more");
+        if (code.builtin < lowest || code.builtin == -1) {
+            LS_CHECK_OK(state.forgive(
+                state.file.fault(&source, element("operator_codes", i) + " is builtin operator " + std::to_string(code.builtin))
+                    .expected(lowest < 0 ? std::to_string(lowest) + " to -2, or 0 or more" : "0 or more")));
+            code.kind = unknownKind(i);
+            state.codes.push_back(std::move(code));
+            continue;
+        }
         LS_TRY(std::string custom, readText(state.file, source.custom_code()));
         if (code.builtin == kCustomCode && !custom.empty()) code.kind = {"custom", std::move(custom)};
         else code.kind = schema.kindOf(code.builtin);
@@ -242,13 +255,14 @@ Status readModel(ImportState& state)
     state.writerKnowsRank = anyTensorHasRank(source);
     LS_CHECK_OK(readCodes(state));
     readVersions(state);
-    LS_CHECK_OK(readExternalBuffers(state));
-    LS_CHECK_OK(readMetadata(state));
+    LS_CHECK_OK(state.forgive(readExternalBuffers(state)));
+    LS_CHECK_OK(state.forgive(readMetadata(state)));
     for (size_t g = 0; g < sizeOf(source.subgraphs()); ++g) {
-        LS_TRY(Graph graph, importGraph(state, g));
-        model.graphs.push_back(std::move(graph));
+        Result<Graph> graph = importGraph(state, g);
+        if (!graph.ok()) LS_CHECK_OK(state.forgive(std::move(graph).takeError()));
+        model.graphs.push_back(graph.ok() ? std::move(graph).value() : Graph());
     }
-    LS_CHECK_OK(readSignatures(state));
+    LS_CHECK_OK(state.forgive(readSignatures(state)));
     assignIds(model);
     return {};
 }
@@ -263,6 +277,20 @@ Result<Model> importFlatModel(const std::string& path, Bytes content, const Flat
         error.at(path);
         return error;
     }
+    return std::move(state.model);
+}
+
+Result<Model> importFlatPart(const std::string& path, const Bytes& content, const FlatFormat& format, std::vector<Error>& faults)
+{
+    ImportState whole(content, format);
+    LS_CHECK_OK(checkHeader(whole));
+    std::optional<MendedFile> mended = mendStructure(whole.file, format.binarySchema);
+    if (!mended) return describeStructure(whole.file, format.binarySchema, format.name).at(path);
+    for (Error& fault : mended->faults) faults.push_back(std::move(fault));
+    ImportState state(std::move(mended->content), format);
+    state.faults = &faults;
+    state.emptyTable = mended->emptyTable;
+    if (Status status = readModel(state); !status.ok()) return std::move(status).takeError().at(path);
     return std::move(state.model);
 }
 

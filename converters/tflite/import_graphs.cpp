@@ -6,6 +6,10 @@
 #include "schema_generated.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace loopscope::tflite_format {
 
@@ -35,6 +39,7 @@ public:
             for (flatbuffers::uoffset_t i = 0; i < m_source.operators()->size(); ++i) LS_CHECK_OK(readOperator(i));
         }
         settleRoles();
+        if (m_state.faults != nullptr) cutUsesBeforeWrites();
         return std::move(m_graph);
     }
 
@@ -60,13 +65,25 @@ private:
         const auto* tensors = m_source.tensors();
         if (!tensors) return {};
         for (flatbuffers::uoffset_t i = 0; i < tensors->size(); ++i) {
-            LS_TRY(ImportedTensor tensor, importTensor(m_state, element(m_place + ".tensors", i), m_source, *tensors->Get(i)));
+            const std::string place = element(m_place + ".tensors", i);
+            Result<ImportedTensor> read = importTensor(m_state, place, m_source, *tensors->Get(i));
+            if (!read.ok()) LS_CHECK_OK(m_state.forgive(std::move(read).takeError()));
+            ImportedTensor tensor = read.ok() && !m_state.isLost(tensors->Get(i)) ? std::move(read).value() : lostTensor(*tensors->Get(i));
             m_graph.values.push_back(std::move(tensor.value));
             m_facts.push_back(std::move(tensor.facts));
             m_isVariable.push_back(tensor.isVariable);
         }
         m_isUsed.resize(m_graph.values.size());
         return {};
+    }
+
+    /// What stands for a tensor that cannot be read: its name, where it has one.
+    static ImportedTensor lostTensor(const tflite::Tensor& tensor)
+    {
+        ImportedTensor lost;
+        if (tensor.name()) lost.value.name = tensor.name()->str();
+        lost.value.type = TensorType(DType::unknown, Shape::unknownRank());
+        return lost;
     }
 
     /// A vector of tensor indices; `lowest` is −1 where a missing operand is allowed.
@@ -78,9 +95,13 @@ private:
         out.reserve(indices->size());
         for (flatbuffers::uoffset_t i = 0; i < indices->size(); ++i) {
             const int32_t index = indices->Get(i);
-            if (index < lowest || index >= tensorCount())
-                return badIndex(m_file, indices->Data() + i * sizeof(int32_t), element(place, i), "tensor", index, lowest, tensorCount());
-            out.emplace_back(index);
+            if (index >= lowest && index < tensorCount()) {
+                out.emplace_back(index);
+                continue;
+            }
+            LS_CHECK_OK(m_state.forgive(
+                badIndex(m_file, indices->Data() + i * sizeof(int32_t), element(place, i), "tensor", index, lowest, tensorCount())));
+            if (lowest < 0) out.emplace_back();
         }
         return out;
     }
@@ -90,9 +111,12 @@ private:
         LS_TRY(m_graph.inputs, readIndices(m_place + ".inputs", m_source.inputs(), 0));
         for (size_t i = 0; i < m_graph.inputs.size(); ++i) {
             Value& input = m_graph.value(m_graph.inputs[i]);
-            if (input.role == ValueRole::input)
-                return m_file.fault(m_source.inputs(), element(m_place + ".inputs", i) + " is tensor " +
-                                                           std::to_string(m_graph.inputs[i].index) + ", which is an input already");
+            if (input.role == ValueRole::input) {
+                LS_CHECK_OK(m_state.forgive(m_file.fault(m_source.inputs(), element(m_place + ".inputs", i) + " is tensor " +
+                                                                                std::to_string(m_graph.inputs[i].index) +
+                                                                                ", which is an input already")));
+                m_graph.inputs.erase(m_graph.inputs.begin() + static_cast<std::ptrdiff_t>(i--));
+            }
             input.role = ValueRole::input;
         }
         LS_TRY(const std::vector<ValueId> outputs, readIndices(m_place + ".outputs", m_source.outputs(), 0));
@@ -108,10 +132,14 @@ private:
         const tflite::Operator& source = *m_source.operators()->Get(index);
         const std::string place = element(m_place + ".operators", index);
         LS_CHECK_OK(m_file.spend(&source, 16));
-        if (source.opcode_index() >= m_state.codes.size())
-            return badIndex(m_file, &source, place + ".opcode_index", "operator code", source.opcode_index(), 0,
-                            static_cast<int64_t>(m_state.codes.size()));
-        const OperatorCode& code = m_state.codes[source.opcode_index()];
+        const bool hasCode = source.opcode_index() < m_state.codes.size();
+        if (!hasCode)
+            LS_CHECK_OK(m_state.forgive(badIndex(m_file, &source, place + ".opcode_index", "operator code", source.opcode_index(), 0,
+                                                 static_cast<int64_t>(m_state.codes.size()))));
+        OperatorCode unknown;
+        unknown.kind = m_state.isLost(&source) ? Kind{"custom", "lost operator"} : unknownKind(source.opcode_index());
+        unknown.builtin = kCustomCode;
+        const OperatorCode& code = hasCode && !m_state.isLost(&source) ? m_state.codes[source.opcode_index()] : unknown;
         Operator op;
         op.kind = code.kind;
         op.origin = {"0:" + std::to_string(index)};
@@ -119,10 +147,15 @@ private:
         for (const ValueId input : op.inputs)
             if (input.valid()) m_isUsed[static_cast<size_t>(input.index)] = true;
         LS_TRY(op.results, readIndices(place + ".outputs", source.outputs(), 0));
-        for (size_t slot = 0; slot < op.results.size(); ++slot) LS_CHECK_OK(claimResult(source, place, index, slot, op.results[slot]));
-        LS_CHECK_OK(readOptionTables(source, place, code, op.attributes));
-        LS_CHECK_OK(readCustomOptions(source, place, op.attributes));
-        LS_CHECK_OK(readFacts(source, place, code, op.attributes));
+        for (size_t slot = 0; slot < op.results.size(); ++slot) {
+            Status claimed = claimResult(source, place, index, slot, op.results[slot]);
+            if (claimed.ok()) continue;
+            LS_CHECK_OK(m_state.forgive(std::move(claimed)));
+            op.results.erase(op.results.begin() + static_cast<std::ptrdiff_t>(slot--));
+        }
+        LS_CHECK_OK(m_state.forgive(readOptionTables(source, place, code, op.attributes)));
+        LS_CHECK_OK(m_state.forgive(readCustomOptions(source, place, op.attributes)));
+        LS_CHECK_OK(m_state.forgive(readFacts(source, place, code, op.attributes)));
         if (drawsRandomNumbers(op)) op.streamIdentity = randomStreamIdentity(op, op.origin.front());
         m_graph.operators.push_back(std::move(op));
         return {};
@@ -266,6 +299,21 @@ private:
             }
             setAttribute(op.attributes, "@results", std::move(all));
         }
+    }
+
+    /// Operands that a later operator writes, in a file that is read as far as it goes, are left out.
+    void cutUsesBeforeWrites()
+    {
+        for (size_t i = 0; i < m_graph.operators.size(); ++i)
+            for (ValueId& input : m_graph.operators[i].inputs) {
+                if (!input.valid() || m_graph.value(input).role != ValueRole::result) continue;
+                const int32_t writer = m_graph.value(input).producer.index;
+                if (writer < static_cast<int32_t>(i)) continue;
+                m_state.faults->push_back(Error(ErrorCode::badFile, element(m_place + ".operators", i) + " reads tensor " +
+                                                                        std::to_string(input.index) + ", which operator " +
+                                                                        std::to_string(writer) + " writes later"));
+                input = ValueId();
+            }
     }
 
     ImportState& m_state;

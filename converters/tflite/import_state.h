@@ -35,9 +35,23 @@ struct ImportState {
     const tflite::Model* source = nullptr;
     Model model;
     std::vector<OperatorCode> codes;
-    std::vector<ConstantPtr> buffers; ///< null: not used so far, or without data
-    bool writerKnowsRank = false;     ///< some tensor has has_rank: where it is missing, the rank is unknown
+    std::vector<ConstantPtr> buffers;     ///< null: not used so far, or without data
+    bool writerKnowsRank = false;         ///< some tensor has has_rank: where it is missing, the rank is unknown
+    std::vector<Error>* faults = nullptr; ///< of a file that is read as far as it goes; null: the first fault ends the import
+    uint64_t emptyTable = 0;              ///< of such a file: where the table lies that stands for those that are lost
+
+    /// Notes what is wrong where the file is read as far as it goes; the error itself elsewhere.
+    Status forgive(Status status)
+    {
+        if (status.ok() || faults == nullptr) return status;
+        faults->push_back(std::move(status).takeError());
+        return {};
+    }
+    bool isLost(const void* table) const { return faults != nullptr && file.offsetOf(table) == emptyTable; }
 };
+
+/// Of an operator whose code is lost.
+inline Kind unknownKind(size_t code) { return {"custom", "operator code " + std::to_string(code)}; }
 
 /// "tensors[3]" within "subgraphs[0]"
 inline std::string element(const std::string& list, size_t index) { return list + "[" + std::to_string(index) + "]"; }

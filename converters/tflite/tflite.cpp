@@ -65,6 +65,11 @@ Result<Model> importTflite(const std::string& path, Bytes content)
     return tflite_format::importFlatModel(path, std::move(content), tflite_format::tfliteFormat());
 }
 
+Result<Model> importTflitePart(const std::string& path, const Bytes& content, std::vector<Error>& faults)
+{
+    return tflite_format::importFlatPart(path, content, tflite_format::tfliteFormat(), faults);
+}
+
 Result<std::vector<std::byte>> exportTflite(const Model& model, uint64_t maxInlineData)
 {
     return tflite_format::exportFlatModel(model, tflite_format::tfliteFormat(), maxInlineData);

@@ -19,6 +19,10 @@ namespace loopscope {
 /// Facts that have no place of their own in the IR are kept as attributes of values (docs/tflite.md lists them).
 Result<Model> importTflite(const std::string& path, Bytes content);
 
+/// What can be read of a damaged file; `faults` says what is wrong, each with its place. The model may break rules of verifyModel, and is
+/// there to be looked at. Errors: badFile (nothing is left).
+Result<Model> importTflitePart(const std::string& path, const Bytes& content, std::vector<Error>& faults);
+
 /// Bytes of constants up to which data lies inside the FlatBuffer, whose own limit is 2 GiB. Beyond, it follows the FlatBuffer and
 /// the buffers say offset and size.
 inline constexpr uint64_t kMaxInlineData = uint64_t{3} << 29;

@@ -105,9 +105,10 @@ private slots:
     {
         names({"menuBar", "toolbarRun", "addressBar", "findField", "taskBrowse", "taskDebug", "taskCompare", "taskTrace", "statusState",
                "statusReason", "statusProgress", "statusCancel", "welcomePage", "sampleCard0", "sampleCard1", "sampleCard2", "sampleCard3",
-               "filePage", "errorBanner"});
+               "filePage"});
         open("collatz.lsir", {{"x", "27"}});
-        names({"panelGraph", "graphCanvas", "minimap", "panelStructure", "panelSearch", "searchResults", "panelProperties", "panelInputs"});
+        names({"errorBanner", "panelGraph", "graphCanvas", "minimap", "panelStructure", "panelSearch", "searchResults", "panelProperties",
+               "panelInputs"});
         execute("run");
         names({"panelListing",    "listingView",  "panelInvocations", "invocationTree", "panelCallStack", "panelBreakpoints",
                "breakpointTable", "panelWatches", "panelVariables",   "panelTensor",    "tensorBar",      "tensorTable",

@@ -44,7 +44,7 @@ private slots:
             for (const KeyRow& row : keyTable())
                 if (QLatin1String(row.context) == QLatin1String("global") && *row.second)
                     QVERIFY2(!used[context].contains(row.second), row.second);
-        QCOMPARE(keyTable().size(), size_t(112));
+        QCOMPARE(keyTable().size(), size_t(114));
     }
 
     void everyGlobalCommandDoesSomething()

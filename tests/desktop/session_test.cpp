@@ -58,8 +58,8 @@ private slots:
         const QString path = m_folder->path() + "/mine.lsir";
         QVERIFY(QFile::copy("samples/text/collatz.lsir", path));
         open(path);
-        Banner& banner = *find<Banner>("errorBanner");
-        QVERIFY(!banner.isVisible());
+        const auto banner = [this]() -> Banner& { return m_window->banner(); };
+        QVERIFY(!banner().isVisible());
         QFile file(path);
         QVERIFY(file.open(QIODevice::ReadWrite));
         const QByteArray text = file.readAll();
@@ -68,15 +68,15 @@ private slots:
         file.resize(0);
         file.write(QByteArray(text).replace("count", "tally"));
         file.close();
-        QTRY_COMPARE(banner.text(), QString("mine.lsir has changed on disk"));
-        QVERIFY(banner.isVisible());
+        QTRY_COMPARE(banner().text(), QString("mine.lsir has changed on disk"));
+        QVERIFY(banner().isVisible());
         QVERIFY(!textOf(m_window->document()->model()).contains("tally"));
         choose("Reload");
         settle();
         QVERIFY(textOf(m_window->document()->model()).contains("tally"));
-        QVERIFY(!banner.isVisible());
+        QVERIFY(!banner().isVisible());
         QVERIFY(QFile::remove(path));
-        QTRY_COMPARE(banner.text(), QString("mine.lsir is no longer on disk"));
+        QTRY_COMPARE(banner().text(), QString("mine.lsir is no longer on disk"));
     }
 
     void itRunsToTheOldPlaceOnlyWhenAsked()

@@ -21,6 +21,14 @@ constexpr double kDetailFrom = 1.5;   ///< beyond, values are written beside ope
 /// At which words are as large as elsewhere in the window.
 double fullZoom() { return std::clamp(Theme::instance().textPercent() / 100.0, 1.0, kDetailFrom); }
 
+/// The largest that a graph is shown unasked: a small one uses the room of a large window, as far as it does not become another drawing.
+double largestFit(const QRectF& area)
+{
+    constexpr double kUsualWidth = 1000, kUsualHeight = 700, kLargest = 1.4;
+    const double room = std::min(area.width() / kUsualWidth, area.height() / kUsualHeight);
+    return std::max(fullZoom(), std::min(room, kLargest));
+}
+
 /// The middle of what the graph begins with: its inputs, else its first operator.
 double inputsX(const Scene& scene)
 {
@@ -97,7 +105,7 @@ void Camera::placeFirst()
 std::pair<double, QPointF> Camera::placedIn(const QRectF& area) const
 {
     const Rect& b = m_picture.scene()->bounds;
-    const double zoom = std::clamp(std::min({area.width() / b.width, area.height() / b.height, fullZoom()}), kLeastZoom, kMostZoom);
+    const double zoom = std::clamp(std::min({area.width() / b.width, area.height() / b.height, largestFit(area)}), kLeastZoom, kMostZoom);
     return {zoom, QPointF((b.x + b.width / 2) * zoom - area.center().x(), b.y * zoom - area.top())};
 }
 

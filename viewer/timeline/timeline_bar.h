@@ -119,6 +119,8 @@ private:
     double pipPitch() const; ///< pixels of an average iteration
     void paintCalls(QPainter& painter, const QRect& lane) const;
     void paintIterations(QPainter& painter, const QRect& lane) const;
+    QRectF shownNumberBox(const QRect& lane) const;
+    void paintShownNumber(QPainter& painter, const QRect& lane) const;
     void paintPips(QPainter& painter, const QRect& lane, size_t first, size_t last) const;
     void paintAccesses(QPainter& painter, const QRect& lane) const;
     void paintMarks(QPainter& painter, const QRect& lane) const;

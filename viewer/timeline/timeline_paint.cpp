@@ -181,8 +181,8 @@ void TimelineBar::paintIterations(QPainter& painter, const QRect& lane) const
         painter.drawRect(QRectF(begin, lane.top() + 0.5, right - begin, lane.height() - 1));
     }
     // Numbers above the columns.
-    const int64_t shown = shownIteration();
     const int64_t every = labelEvery(pipPitch());
+    const QRectF cursor = shownNumberBox(lane).adjusted(-2, 0, 2, 0);
     painter.setFont(Theme::instance().font(FontUse::tiny));
     const QFontMetrics metrics(painter.font());
     for (auto at = from; at != to; at += 1) {
@@ -196,21 +196,36 @@ void TimelineBar::paintIterations(QPainter& painter, const QRect& lane) const
         }
         const double x = m_scale.toX(static_cast<double>(at->first));
         painter.setPen(themed(at->first <= m_content.cursorStep ? Token::text : Token::text3));
-        painter.drawText(QPointF(x + 3, lane.bottom() - lane.height() / 5), QString::number(at->iteration));
+        const QString number = QString::number(at->iteration);
+        if (x + 3 > cursor.right() || x + 3 + metrics.horizontalAdvance(number) < cursor.left())
+            painter.drawText(QPointF(x + 3, lane.bottom() - lane.height() / 5), number);
         painter.fillRect(QRectF(x, lane.top(), 1, lane.height()), themed(Token::line2));
     }
-    if (shown >= 0) {
-        const QString text = QString::number(shown);
-        const CourseIteration* const previewed = m_preview ? pipOf(shown) : nullptr;
-        const double x = m_scale.toX(static_cast<double>(previewed != nullptr ? previewed->first : m_content.cursorStep));
-        const double width = metrics.horizontalAdvance(text) + 8;
-        const QRectF box(std::clamp(x - width / 2, m_scale.left(), m_scale.right() - width), lane.top(), width, lane.height());
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(themed(Token::accent));
-        painter.drawRoundedRect(box, 1.5, 1.5);
-        painter.setPen(themed(Token::onAccent));
-        painter.drawText(box, Qt::AlignCenter, text);
-    }
+    paintShownNumber(painter, lane);
+}
+
+/// Where the number of the iteration that is shown stands over columns; empty: none is shown.
+QRectF TimelineBar::shownNumberBox(const QRect& lane) const
+{
+    const int64_t shown = shownIteration();
+    if (shown < 0) return {};
+    const CourseIteration* const previewed = m_preview ? pipOf(shown) : nullptr;
+    const double x = m_scale.toX(static_cast<double>(previewed != nullptr ? previewed->first : m_content.cursorStep));
+    const double width = QFontMetrics(Theme::instance().font(FontUse::tiny)).horizontalAdvance(QString::number(shown)) + 8;
+    return {std::clamp(x - width / 2, m_scale.left(), m_scale.right() - width), static_cast<double>(lane.top()), width,
+            static_cast<double>(lane.height())};
+}
+
+void TimelineBar::paintShownNumber(QPainter& painter, const QRect& lane) const
+{
+    const QRectF box = shownNumberBox(lane);
+    if (box.isEmpty()) return;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(themed(Token::accent));
+    painter.drawRoundedRect(box, 1.5, 1.5);
+    painter.setFont(Theme::instance().font(FontUse::tiny));
+    painter.setPen(themed(Token::onAccent));
+    painter.drawText(box, Qt::AlignCenter, QString::number(shownIteration()));
 }
 
 void TimelineBar::paintPips(QPainter& painter, const QRect& lane, size_t first, size_t last) const
@@ -451,10 +466,14 @@ void TimelineBar::paintCursor(QPainter& painter) const
     painter.setPen(Qt::NoPen);
     painter.setBrush(color);
     painter.drawPolygon(head);
-    // The pip of the cursor stays readable under the line.
-    if (!m_content.isDataflow && l != nullptr && pipPitch() >= kSinglePip) {
+    // The pip of the cursor, or its number, stays readable under the line.
+    if (!m_content.isDataflow && l != nullptr) {
         for (const Lane& lane : m_lanes) {
             if (lane.kind != Lane::Kind::iterations) continue;
+            if (pipPitch() < kSinglePip) {
+                paintShownNumber(painter, lane.rect);
+                continue;
+            }
             const size_t at = l->indexAt(m_content.cursorStep);
             if (at < l->iterations.size() && l->iterations[at].iteration >= 0) {
                 painter.setClipRect(area().adjusted(-4, 0, 6, 0));

@@ -462,6 +462,11 @@ void PanelArea::openWindow(const QString& name)
     emit arrangementChanged();
 }
 
+void PanelArea::showWindows(bool shown)
+{
+    for (QWidget* const window : m_windows) window->setVisible(shown);
+}
+
 Panel* PanelArea::focusPanel() const
 {
     for (QWidget* up = QApplication::focusWidget(); up; up = up->parentWidget())

@@ -48,6 +48,8 @@ public:
     void move(const QString& name, Side side);
     void openWindow(const QString& name);
     void nextTab(int offset); ///< of the strip that has the focus
+    /// The windows that panels have of their own: hidden while their document is not in front.
+    void showWindows(bool shown);
     /// The panel that has the keyboard; null: none.
     Panel* focusPanel() const;
     /// The bar under the head of the panel's strip (PanelStrip::setProgress); only one strip has one.

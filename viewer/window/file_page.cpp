@@ -16,6 +16,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScrollArea>
+#include <QStyle>
 #include <QTextBlock>
 
 namespace loopscope::viewer {
@@ -98,11 +99,13 @@ FilePage::FilePage(QWidget* parent) : QWidget(parent)
     m_bytes->setAccessibleName(tr("Bytes of the file"));
     auto* const buttons = new QHBoxLayout;
     buttons->setSpacing(8);
-    auto* const reload = new QPushButton(tr("Reload  Ctrl+R"), this);
-    reload->setProperty("primary", true);
+    m_showPart = new QPushButton(tr("Show what could be read"), this);
+    m_showPart->setObjectName("showPart");
+    m_showPart->setProperty("primary", true);
+    m_reload = new QPushButton(tr("Reload  Ctrl+R"), this);
     auto* const copy = new QPushButton(tr("Copy report"), this);
     auto* const back = new QPushButton(tr("Welcome page"), this);
-    for (QPushButton* const button : {reload, copy, back}) buttons->addWidget(button);
+    for (QPushButton* const button : {m_showPart, m_reload, copy, back}) buttons->addWidget(button);
     buttons->addStretch(1);
     column->addWidget(m_title);
     column->addWidget(m_text);
@@ -119,7 +122,8 @@ FilePage::FilePage(QWidget* parent) : QWidget(parent)
     column->addSpacing(8);
     column->addLayout(buttons);
     column->addStretch(1);
-    connect(reload, &QPushButton::clicked, this, [this] { emit reloadRequested(m_path); });
+    connect(m_reload, &QPushButton::clicked, this, [this] { emit reloadRequested(m_path); });
+    connect(m_showPart, &QPushButton::clicked, this, [this] { emit partRequested(m_path); });
     connect(back, &QPushButton::clicked, this, &FilePage::welcomeRequested);
     connect(copy, &QPushButton::clicked, this, [this] {
         QString report = m_path + "\n" + m_title->text() + "\n" + m_text->text() + "\n" + m_known->text() + "\n" + m_bytes->toPlainText();
@@ -152,6 +156,11 @@ void FilePage::showParts()
     grid->setHorizontalSpacing(8);
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(3, 1);
+    const bool hasPart = hasReadablePart(m_readable);
+    m_showPart->setVisible(hasPart);
+    m_reload->setProperty("primary", !hasPart);
+    m_reload->style()->unpolish(m_reload);
+    m_reload->style()->polish(m_reload);
     for (int row = 0; row < m_readable.size(); ++row) {
         const FilePart& part = m_readable[row];
         const auto add = [&](int column, const QString& text, const char* tone) {

@@ -27,6 +27,7 @@ public:
 
 signals:
     void reloadRequested(const QString& path);
+    void partRequested(const QString& path); ///< to see what could be read
     void welcomeRequested();
 
 private:
@@ -40,6 +41,7 @@ private:
     QLabel *m_icon, *m_title, *m_text, *m_known, *m_partsTitle;
     QPlainTextEdit* m_bytes;
     QWidget* m_parts;
+    QPushButton *m_showPart, *m_reload;
 };
 
 } // namespace loopscope::viewer

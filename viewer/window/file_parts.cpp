@@ -220,4 +220,10 @@ QList<FilePart> filePartsOf(QByteArrayView bytes)
     return {};
 }
 
+bool hasReadablePart(const QList<FilePart>& parts)
+{
+    return std::ranges::any_of(
+        parts, [](const FilePart& part) { return part.text == text("Subgraphs") && part.state != FilePart::State::missing; });
+}
+
 } // namespace loopscope::viewer

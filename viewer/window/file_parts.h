@@ -19,4 +19,7 @@ struct FilePart {
 /// at no more than about 100,000 entries.
 QList<FilePart> filePartsOf(QByteArrayView bytes);
 
+/// Whether there is a subgraph among the parts, so that a graph can be drawn.
+bool hasReadablePart(const QList<FilePart>& parts);
+
 } // namespace loopscope::viewer

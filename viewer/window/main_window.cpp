@@ -54,7 +54,7 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
       m_services(services),
       m_opener(services),
       m_settings(folders.settings),
-      m_sessions(std::make_unique<SessionStore>(folders.sessions))
+      m_sessionFolder(folders.sessions)
 {
     setObjectName("mainWindow");
     setWindowIcon(applicationIcon());
@@ -88,14 +88,11 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
         *m_actions, [this](const QString& command) { run(command); }, this);
     applyKeys();
     column->addWidget(m_bar);
-    m_banner = new Banner(body);
-    m_notices = std::make_unique<RunNotices>(
-        *m_banner, RunNotices::Ways{[this](int64_t timeline) { m_commands->perform(request::SwitchTimeline{timeline}); },
-                                    [this](const QString& path) { open(path); }, [this] { reload(); }});
-    column->addWidget(m_banner);
-    connect(&m_watch, &FileWatch::changed, this, [this](const QString& path, bool exists) { m_notices->fileChanged(path, exists); });
-    m_stack = new QStackedWidget(body);
-    column->addWidget(m_stack, 1);
+    m_tabs = new DocumentTabs(body);
+    column->addWidget(m_tabs, 1);
+    connect(m_tabs, &DocumentTabs::leaving, this, &MainWindow::leaveDocument);
+    connect(m_tabs, &DocumentTabs::frontChanged, this, &MainWindow::frontChanged);
+    connect(m_tabs, &DocumentTabs::closeRequested, this, &MainWindow::closeFile);
     m_results = new ResultStrip(body);
     column->addWidget(m_results);
     connect(m_results, &ResultStrip::chosen, this, [this] { m_area->show("panelTensor", false); });
@@ -111,15 +108,16 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
 
 void MainWindow::makePages()
 {
-    m_welcome = new WelcomePage(m_services.samples(), m_settings, m_stack);
-    m_stack->addWidget(m_welcome);
-    m_filePage = new FilePage(m_stack);
-    m_stack->addWidget(m_filePage);
+    m_welcome = new WelcomePage(m_services.samples(), m_settings, m_tabs);
+    m_welcome->hide();
+    m_filePage = new FilePage(m_tabs);
+    m_filePage->hide();
     connect(m_welcome, &WelcomePage::commandRequested, this, [this](const QString& command) { run(command); });
-    connect(m_welcome, &WelcomePage::fileRequested, this, [this](const QString& path) { open(path); });
+    connect(m_welcome, &WelcomePage::fileRequested, this, [this](const QString& path) { openBeside({path}); });
     connect(m_welcome, &WelcomePage::sampleRequested, this, &MainWindow::openSample);
     connect(m_welcome, &WelcomePage::themeRequested, this, &MainWindow::setTheme);
     connect(m_filePage, &FilePage::reloadRequested, this, [this](const QString& path) { open(path); });
+    connect(m_filePage, &FilePage::partRequested, this, &MainWindow::openPart);
     connect(m_filePage, &FilePage::welcomeRequested, this, &MainWindow::showWelcome);
 }
 
@@ -150,81 +148,8 @@ void MainWindow::followBars()
 MainWindow::~MainWindow()
 {
     qApp->removeEventFilter(this);
-    closeDocument();
-}
-
-void MainWindow::showWelcome()
-{
-    closeDocument();
-    m_welcome->showRecent();
-    m_stack->setCurrentWidget(m_welcome);
-    m_welcome->setFocus();
-    updateActions();
-    updateAddress();
-    updateTitle();
-}
-
-void MainWindow::open(const QString& path, std::function<void()> then, const QString& against, double cosine)
-{
-    m_opener.cancel();
-    // A session file names its model.
-    QString file = path, damage;
-    const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path, &damage) : QJsonObject();
-    if (!damage.isEmpty())
-        return showError(path, Error(ErrorCode::badFile, "not a session")
-                                   .at(QFileInfo(path).fileName().toStdString())
-                                   .found(damage.toStdString())
-                                   .expected("a JSON object"));
-    if (!session.isEmpty()) file = sessionModel(path, session);
-    m_status->showWork(tr("Opening %1").arg(QFileInfo(path).fileName()));
-    m_opener.open(file, against, cosine, [=, this, then = std::move(then)](FileOpener::Opened opened) {
-        m_status->clearWork();
-        if (!opened.ok()) {
-            if (opened.error().code() == ErrorCode::cancelled) return;
-            if (!against.isEmpty() && m_document) {
-                m_comparison->refuse(opened.error());
-                emit openFailed(opened.error());
-            } else showError(file, opened.error());
-            return;
-        }
-        showDocument(std::move(opened).value());
-        if (!session.isEmpty()) restoreSession(session);
-        else offerSession();
-        if (then) then();
-        emit documentOpened();
-    });
-}
-
-bool MainWindow::cancelOpening()
-{
-    if (!m_opener.isBusy()) return false;
-    m_opener.cancel();
-    m_status->clearWork();
-    return true;
-}
-
-bool MainWindow::reload()
-{
-    if (!m_document && m_stack->currentWidget() == m_filePage) {
-        open(m_filePage->path());
-        return true;
-    }
-    if (!m_document) return false;
-    const QString path = toText(m_document->backend().path());
-    const QJsonObject session = m_sessions->now();
-    const Task task = m_task;
-    const ComparedRun compared = m_document->stop()->compared;
-    const double cosine = compared.reference ? compared.reference->tolerance().cosine.value_or(0) : 0;
-    open(
-        path,
-        [this, session, task, compares = compared.drift != nullptr] {
-            m_banner->hide(); // what it offers to restore is restored
-            m_sessions->restore(session);
-            if (compares) compare();
-            setTask(task);
-        },
-        toText(compared.path), cosine);
-    return true;
+    while (m_tabs->count() > 0) m_tabs->remove(m_tabs->sheets().back().get());
+    disconnect(m_tabs, nullptr, this, nullptr);
 }
 
 void MainWindow::compareWith(const QString& other) { m_comparison->with(other); }
@@ -235,152 +160,14 @@ void MainWindow::openSample(int index)
     const std::vector<Services::Sample> samples = m_services.samples();
     if (index < 0 || static_cast<size_t>(index) >= samples.size()) return;
     const Services::Sample sample = samples[static_cast<size_t>(index)];
-    open(
-        toText(sample.path),
+    openInstead(
+        nullptr, toText(sample.path),
         [this, sample] {
-            m_banner->hide();
+            banner().hide();
             if (const int task = taskOf(toText(sample.task)); task >= 0) setTask(static_cast<Task>(task));
             for (const std::string& command : sample.commands) m_document->execute(toText(command));
         },
         toText(sample.other), sample.other.empty() ? 0 : kSampleCosine);
-}
-
-void MainWindow::showDocument(std::unique_ptr<Backend> backend)
-{
-    closeDocument();
-    m_banner->hide();
-    m_notices->forget();
-    m_document = std::make_unique<Document>(std::move(backend));
-    m_document->setOpenCallee(calleeNamed(m_settings.value("openCallee").toString()));
-    connect(m_document.get(), &Document::openCalleeChanged, this,
-            [this] { m_settings.set("openCallee", calleeName(m_document->openCallee())); });
-    m_area = new PanelArea([document = m_document.get()](const QString& name) { return makePanel(name, *document); }, m_stack);
-    m_stack->addWidget(m_area);
-    m_stack->setCurrentWidget(m_area);
-    for (const char* const listener : {"panelConsole", "panelWatches"}) m_area->panel(listener); // they hear commands from the beginning
-    connect(m_area, &PanelArea::arrangementChanged, this, [this] { m_arrangementTouched = true; });
-
-    followBridge();
-    CompareDesk& desk = CompareDesk::of(*m_document);
-    desk.judgement().restoreChoice(m_settings.value("compare").toObject());
-    connect(&desk.judgement(), &Judgement::chosen, this, [this, &desk] { m_settings.set("compare", desk.judgement().choice()); });
-    connect(&desk, &CompareDesk::swapRequested, this, [this] { m_comparison->swapSides(); });
-    connect(
-        &desk, &CompareDesk::fusedSideWanted, this, [this](const QString& side, int row) { m_comparison->with(side, row); },
-        Qt::QueuedConnection);
-    m_task = Task::browse;
-    const bool replay = m_document->backend().isReplay();
-    setTask(replay ? Task::trace : Task::browse);
-    setWheelHabit(m_area->panel("panelGraph"), m_settings.value("wheelZooms").toBool());
-    keepTensorModes(*m_area->panel("panelTensor"), m_settings.value("tensorModes").toObject(),
-                    [this](const QJsonObject& modes) { m_settings.set("tensorModes", modes); });
-    m_sessions->attach(*m_document, *m_area);
-    m_settings.addRecent(QFileInfo(toText(m_document->backend().path())).absoluteFilePath(), toText(m_document->backend().name()),
-                         replay ? tr("recording") : QString());
-    updateAddress();
-    updateTitle();
-    updateActions();
-    m_status->show(m_document.get());
-    if (!replay) m_watch.follow(toText(m_document->backend().path())); // a recording that is written on is no other one
-}
-
-void MainWindow::followBridge()
-{
-    DebugBridge& bridge = m_document->bridge();
-    connect(m_document.get(), &Document::stopChanged, this, &MainWindow::stopChanged);
-    connect(m_document.get(), &Document::selectionChanged, this, &MainWindow::updateActions);
-    connect(&bridge, &DebugBridge::busyChanged, this, [this](bool busy) {
-        if (busy) m_progressFrom = m_document->stop()->tick;
-        else {
-            m_status->clearWork();
-            m_area->setProgress("panelGraph", -1);
-        }
-        m_status->show(m_document.get());
-        updateActions();
-        if (!busy) m_commands->runIfWanted();
-    });
-    connect(&bridge, &DebugBridge::console, this, [this](const ConsoleEvent& event) {
-        if (event.kind == ConsoleEvent::Kind::echo) m_lastLine = toText(event.text).trimmed();
-    });
-    connect(&bridge, &DebugBridge::progress, this, [this](const QString& what, qint64 tick, qint64 target) {
-        m_status->showProgress(what, tick, target, m_progressFrom);
-        const qint64 whole = target - m_progressFrom;
-        m_area->setProgress("panelGraph", target < 0 || whole == 0 ? 2 : double(tick - m_progressFrom) / double(whole));
-    });
-    connect(&bridge, &DebugBridge::failed, this, [this](const QString& text) {
-        const StopSnapshot& stop = *m_document->stop();
-        std::vector<Banner::Choice> choices = {{tr("Step back"), [this] { run("backInto"); }},
-                                               {tr("Problems"), [this] { m_area->show("panelProblems", true); }}};
-        if (const std::optional<Selection> failed = m_document->find(stop.address); failed && canGiveOutput(*m_document, *failed))
-            choices.insert(choices.begin(), {tr("Give its output…"), [this, failed] { giveOutput(*m_document, *this, *failed); }});
-        m_banner->show(Banner::Kind::error, failureText(text), tr("step %1. The state before the step is shown.").arg(stop.position.step),
-                       choices);
-    });
-    connect(&bridge, &DebugBridge::refused, this, [this](const QString& line, const QString& text) {
-        say(text);
-        // However the run was begun, by a key, a button of a panel or in the console: what it lacks is asked for in one place.
-        if (const QString word = line.section(' ', 0, 0); word == "run" || word == "start") m_commands->needsInputs();
-    });
-}
-
-void MainWindow::offerSession()
-{
-    if (!m_sessions->damage().isEmpty()) m_status->say(m_sessions->damage());
-    const QJsonObject session = m_sessions->remembered();
-    if (session.isEmpty()) return;
-    const QString contents = sessionContents(session), address = session["address"].toString();
-    std::vector<Banner::Choice> choices = {{tr("Restore"), [this, session] { restoreSession(session); }}};
-    // To stand there again the model must run, which nobody has asked for.
-    if (!address.isEmpty())
-        choices.push_back({tr("Restore and run there"), [this, session, address] {
-                               restoreSession(session);
-                               if (m_commands->needsInputs()) return;
-                               m_commands->perform(request::Begin{{}, false});
-                               m_commands->perform(request::GoToPlace{address.toStdString()});
-                           }});
-    m_banner->show(Banner::Kind::notice, contents.isEmpty() ? tr("Restore view") : tr("Restore view and %1").arg(contents),
-                   address.isEmpty() ? QString() : tr("it stood at %1").arg(address), choices);
-}
-
-void MainWindow::restoreSession(const QJsonObject& session)
-{
-    m_sessions->restore(session);
-    const QString note = sessionNote(session);
-    if (!note.isEmpty()) m_status->say(note);
-}
-
-void MainWindow::forgetSession()
-{
-    if (!m_document) return;
-    m_sessions->forget();
-    m_status->say(tr("nothing is remembered of %1 any more").arg(toText(m_document->backend().name())));
-}
-
-void MainWindow::showError(const QString& path, const Error& error)
-{
-    showWelcome();
-    m_filePage->show(path, error);
-    m_stack->setCurrentWidget(m_filePage);
-    updateActions();
-    m_bar->address()->setAddress({}, QFileInfo(path).fileName());
-    emit openFailed(error);
-}
-
-void MainWindow::closeDocument()
-{
-    if (!m_document) return;
-    keepArrangement();
-    m_sessions->close();
-    m_watch.follow({});
-    m_banner->hide();
-    m_results->follow(nullptr);
-    m_stack->setCurrentWidget(m_welcome);
-    delete std::exchange(m_area, nullptr);
-    disconnect(m_document.get(), nullptr, this, nullptr);
-    disconnect(&m_document->bridge(), nullptr, this, nullptr);
-    m_document.reset();
-    m_status->clearWork();
-    m_status->show(nullptr);
 }
 
 bool MainWindow::settled() const
@@ -395,32 +182,33 @@ bool MainWindow::settled() const
 
 void MainWindow::keepArrangement()
 {
-    if (!m_area || !std::exchange(m_arrangementTouched, false)) return;
+    if (!m_area || !std::exchange(m_sheet->arrangementTouched, false)) return;
     QJsonObject all = m_settings.value("arrangements").toObject();
-    all[taskKey(m_task, document())] = m_area->arrangement();
+    all[taskKey(m_sheet->task, m_document)] = m_area->arrangement();
     m_settings.set("arrangements", all);
 }
 
 void MainWindow::resetArrangement()
 {
     if (!m_document) return;
-    m_area->arrange(drawnArrangement(m_task, isDataflow(document()), width()), drawnArrangement(m_task, isDataflow(document()), width()));
-    m_arrangementTouched = true;
+    m_area->arrange(drawnArrangement(m_sheet->task, isDataflow(m_document), width()),
+                    drawnArrangement(m_sheet->task, isDataflow(m_document), width()));
+    m_sheet->arrangementTouched = true;
     keepArrangement();
 }
 
 void MainWindow::setTask(Task task)
 {
     if (!m_document) return;
-    if (m_task != task) keepArrangement();
-    m_task = task;
-    const QJsonObject drawn = drawnArrangement(task, isDataflow(document()), width());
-    const QJsonObject kept = m_settings.value("arrangements").toObject()[taskKey(m_task, document())].toObject();
+    if (m_sheet->task != task) keepArrangement();
+    m_sheet->task = task;
+    const QJsonObject drawn = drawnArrangement(task, isDataflow(m_document), width());
+    const QJsonObject kept = m_settings.value("arrangements").toObject()[taskKey(m_sheet->task, m_document)].toObject();
     const QString focus = m_area->focusPanel() ? m_area->focusPanel()->objectName() : QString();
     m_area->arrange(kept.isEmpty() ? drawn : kept, drawn);
     if (!focus.isEmpty() && m_area->isOpen(focus)) m_area->show(focus, true); // who steps by keys goes on stepping
-    m_arrangementTouched = false;
-    orderFocus(*m_area, focusOrder(isDataflow(document())));
+    m_sheet->arrangementTouched = false;
+    orderFocus(*m_area, focusOrder(isDataflow(m_document)));
     m_bar->showTask(task);
     m_settings.set("task", taskName(task));
 }
@@ -428,21 +216,15 @@ void MainWindow::setTask(Task task)
 void MainWindow::stopChanged()
 {
     // Whoever runs something wants to see it run.
-    if (m_task == Task::browse && m_document->stop()->started) setTask(Task::debug);
-    m_notices->stopChanged(*m_document->stop(), m_lastLine);
-    showOutcome();
+    if (task() == Task::browse && m_document->stop()->started) setTask(Task::debug);
+    m_sheet->notices().stopChanged(*m_document->stop(), m_sheet->lastLine);
+    // Whoever ran from the inputs wants to see the graph, and what came out.
+    if (m_sheet->notices().hasBegun(*m_document->stop()) && m_area->isCovering("panelInputs", "panelGraph"))
+        m_area->show("panelGraph", m_area->focusPanel() && m_area->focusPanel()->objectName() == "panelInputs");
+    m_results->follow(m_document);
     updateAddress();
     updateActions();
-    m_status->show(m_document.get());
-}
-
-/// Whoever ran from the inputs wants to see the graph, and what came out.
-void MainWindow::showOutcome()
-{
-    const StopSnapshot& stop = *m_document->stop();
-    if (m_notices->hasBegun(stop) && m_area->isCovering("panelInputs", "panelGraph"))
-        m_area->show("panelGraph", m_area->focusPanel() && m_area->focusPanel()->objectName() == "panelInputs");
-    m_results->follow(m_document.get());
+    m_status->show(m_document);
 }
 
 void MainWindow::updateAddress()
@@ -459,24 +241,10 @@ void MainWindow::updateAddress()
     findField()->setPlaceholderText(tr("Find in all subgraphs"));
 }
 
-void MainWindow::updateTitle()
-{
-    QString name = m_document ? toText(m_document->backend().name()) : QString();
-    const std::string other = m_document ? m_document->stop()->compared.path : std::string();
-    m_file->setText(other.empty() || other.starts_with(kFusedSide)
-                        ? name
-                        : tr("compare 2 %1").arg(m_document->backend().isReplay() ? tr("runs") : tr("models")));
-    if (other.starts_with(kFusedSide)) name = tr("%1, before and after fusing").arg(name);
-    else if (!other.empty()) name = tr("%1 against %2").arg(name, QFileInfo(toText(other)).fileName());
-    menuBar()->setCornerWidget(m_file, Qt::TopRightCorner); // gives it the room that it needs now
-    m_file->show();
-    setWindowTitle(name.isEmpty() ? tr("Loopscope") : name + tr(" · Loopscope"));
-}
-
 void MainWindow::updateActions()
 {
     const bool open = m_document != nullptr;
-    m_actions->update(m_document.get(), open || m_stack->currentWidget() == m_filePage);
+    m_actions->update(m_document, open || m_tabs->page() == m_filePage);
     m_bar->setDocumentOpen(open);
     if (open && !m_document->stop()->started) updateAddress();
 }
@@ -557,7 +325,11 @@ void MainWindow::closeEvent(QCloseEvent* event)
 {
     m_settings.set("geometry", QString::fromLatin1(saveGeometry().toBase64()));
     m_opener.cancel();
-    closeDocument();
+    QJsonArray files; // all of which can be opened again
+    for (const auto& sheet : m_tabs->sheets())
+        if (sheet->document().stop()->compared.path.empty()) files.append(sheet->path());
+    m_settings.set("openFiles", files);
+    while (m_tabs->count() > 0) m_tabs->remove(m_tabs->sheets().back().get());
     m_settings.flush();
     event->accept();
 }
@@ -578,10 +350,10 @@ void MainWindow::resizeEvent(QResizeEvent* event)
     QMainWindow::resizeEvent(event);
     const auto columns = [](int width) { return width >= 2200 ? 2 : width >= 1600 ? 1 : 0; };
     // A window that grows past a threshold gets another column, unless its user has moved things.
-    if (m_document && m_task == Task::debug && !m_arrangementTouched && columns(event->oldSize().width()) != columns(width()) &&
-        m_settings.value("arrangements").toObject()[taskKey(m_task, document())].toObject().isEmpty())
-        m_area->arrange(drawnArrangement(m_task, isDataflow(document()), width()),
-                        drawnArrangement(m_task, isDataflow(document()), width()));
+    if (m_document && task() == Task::debug && !m_sheet->arrangementTouched && columns(event->oldSize().width()) != columns(width()) &&
+        m_settings.value("arrangements").toObject()[taskKey(m_sheet->task, m_document)].toObject().isEmpty())
+        m_area->arrange(drawnArrangement(m_sheet->task, isDataflow(m_document), width()),
+                        drawnArrangement(m_sheet->task, isDataflow(m_document), width()));
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
@@ -591,7 +363,10 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
-    open(event->mimeData()->urls().front().toLocalFile());
+    QStringList files;
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile()) files.append(url.toLocalFile());
+    openBeside(files);
     event->acceptProposedAction();
 }
 

@@ -5,8 +5,8 @@
 #include "viewer/bridge/document.h"
 #include "viewer/widgets/panel_area.h"
 #include "viewer/window/arrangements.h"
+#include "viewer/window/document_tabs.h"
 #include "viewer/window/file_opener.h"
-#include "viewer/window/file_watch.h"
 #include "viewer/window/key_bindings.h"
 #include "viewer/window/settings.h"
 #include "viewer/window/window_keys.h"
@@ -21,7 +21,6 @@
 class QAction;
 class QLabel;
 class QLineEdit;
-class QStackedWidget;
 
 namespace loopscope::viewer {
 
@@ -32,7 +31,6 @@ class RunBar;
 class StatusLine;
 class SessionStore;
 class ResultStrip;
-class RunNotices;
 class WelcomePage;
 class WindowActions;
 class WindowCommands;
@@ -49,22 +47,26 @@ public:
     MainWindow(WindowServices& services, const Folders& folders, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens a model, recording or session in the background and shows it in place of what was open.
+    /// Opens a model, recording or session in the background and shows it in place of the document that is in front now.
     /// `against`: another file that its runs are held against, by cosine similarity if `cosine` > 0.
     void open(const QString& path, std::function<void()> then = {}, const QString& against = {}, double cosine = 0);
+    /// Opens them one after the other, each in a tab of its own; one that is open already comes to the front.
+    void openBeside(QStringList paths);
     void openSample(int index);
     /// Opens the present file again, held against another model or recording, and compares both with the inputs that it has.
     void compareWith(const QString& other);
     /// Of a document that is held against another: runs both. Inputs without a value are filled.
     void compare();
-    void closeDocument();
-    Document* document() { return m_document.get(); }
+    /// Of the tabs, the one in front: a document or a page.
+    void closeFile();
+    Document* document() { return m_document; }
+    DocumentTabs& tabs() { return *m_tabs; }
     PanelArea* area() { return m_area; }
     StatusLine* status() { return m_status; }
     AddressBar* addressBar();
     QLineEdit* findField();
-    Banner& banner() { return *m_banner; }
-    SessionStore& sessions() { return *m_sessions; }
+    Banner& banner() { return m_sheet->banner(); }           ///< there is a document
+    SessionStore& sessions() { return m_sheet->sessions(); } ///< there is a document
     bool isOpening() const { return m_opener.isBusy(); }
     /// Gives up what is being opened; false: nothing is.
     bool cancelOpening();
@@ -73,7 +75,7 @@ public:
     /// Nothing runs, nothing is being opened or laid out.
     bool settled() const;
 
-    Task task() const { return m_task; }
+    Task task() const { return m_sheet ? m_sheet->task : Task::browse; }
     void setTask(Task task);
     /// As drawn, whatever its user has moved.
     void resetArrangement();
@@ -100,7 +102,6 @@ public:
     void setTheme(const QString& name);
     void toggleDensity();
     void showWelcome();
-    void forgetSession(); ///< of the model that is open
     Settings& settings() { return m_settings; }
 
 signals:
@@ -118,44 +119,39 @@ protected:
 private:
     void makePages();
     void followBars();
-    void followBridge();
-    void showDocument(std::unique_ptr<Backend> backend);
+    void followDocument(DocumentSheet& sheet);
+    void openInstead(DocumentSheet* before, const QString& path, std::function<void()> then, const QString& against, double cosine);
+    void openPart(const QString& path);
+    void showDocument(std::unique_ptr<Backend> backend, DocumentSheet* before);
+    void leaveDocument();
+    void frontChanged();
     void showError(const QString& path, const Error& error);
     void stopChanged();
-    void showOutcome();
     void updateActions();
     void updateAddress();
-    void updateTitle();
     void keepArrangement();
-    void offerSession();
-    void restoreSession(const QJsonObject& session);
     void applyKeys();
 
     WindowServices& m_services;
     FileOpener m_opener;
-    FileWatch m_watch;
     Settings m_settings;
     KeyBindings m_keys{m_settings};
     WindowKeys m_panelKeys{*this, m_keys};
-    std::unique_ptr<SessionStore> m_sessions;
+    QString m_sessionFolder;
     std::unique_ptr<WindowComparison> m_comparison;
     std::unique_ptr<WindowCommands> m_commands;
     std::unique_ptr<WindowActions> m_actions;
     QLabel* m_file = nullptr;
     RunBar* m_bar = nullptr;
-    Banner* m_banner = nullptr;
-    std::unique_ptr<RunNotices> m_notices;
-    QStackedWidget* m_stack = nullptr;
+    DocumentTabs* m_tabs = nullptr;
     WelcomePage* m_welcome = nullptr;
     FilePage* m_filePage = nullptr;
     StatusLine* m_status = nullptr;
     ResultStrip* m_results = nullptr;
-    std::unique_ptr<Document> m_document;
-    PanelArea* m_area = nullptr; ///< of the document; goes before it
-    Task m_task = Task::browse;
-    bool m_arrangementTouched = false; ///< by the user, since the task was chosen
-    qint64 m_progressFrom = 0;
-    QString m_lastLine; ///< the command that ran last
+    // Of the document in front; null: there is none.
+    DocumentSheet* m_sheet = nullptr;
+    Document* m_document = nullptr;
+    PanelArea* m_area = nullptr;
 };
 
 } // namespace loopscope::viewer

@@ -26,6 +26,7 @@ public:
     /// Follows a document from now on. What it is like now is no change: a look at a file leaves nothing behind.
     void attach(Document& document, PanelArea& area);
     void detach();
+    bool isAttached() const { return m_document != nullptr; }
     /// What is remembered of the document; empty: nothing worth restoring. Until it is restored, entries of which the window has nothing
     /// new stay in the file.
     const QJsonObject& remembered() const { return m_offered; }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kVersion = 2;
 constexpr int kRecent = 20;
-constexpr const char* kKnown[] = {"version", "task",   "arrangements", "theme",    "dense",      "textPercent",
-                                  "keys",    "recent", "openCallee",   "geometry", "wheelZooms", "tensorModes"};
+constexpr const char* kKnown[] = {"version", "task",       "arrangements", "theme",      "dense",       "textPercent", "keys",
+                                  "recent",  "openCallee", "geometry",     "wheelZooms", "tensorModes", "compare",     "openFiles"};
 
 } // namespace
 

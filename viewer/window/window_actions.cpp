@@ -1,5 +1,6 @@
 #include "viewer/window/window_actions.h"
 
+#include "viewer/bridge/partial.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 #include "viewer/window/main_window.h"
@@ -141,19 +142,21 @@ void WindowActions::update(Document* document, bool canReload)
     const bool busy = open && document->bridge().busy(), idle = open && !busy;
     const bool moves = idle && stop.started, forward = idle && (!stop.started || !stop.finished);
     const bool replay = open && document->backend().isReplay();
-    enable(idle || (open && document->bridge().isPreparing()), {"run"});
-    enable(idle, {"restart"});
+    const bool runs = !open || faultsOf(*document).empty(); // what could be read of a damaged file is only looked at
+    enable(runs && (idle || (open && document->bridge().isPreparing())), {"run"});
+    enable(idle && runs, {"restart"});
     enable(busy, {"pause"});
     enable(open && (busy || stop.started), {"stop"});
-    enable(forward, {"stepOver", "stepInto"});
+    enable(forward && runs, {"stepOver", "stepInto"});
     enable(moves && !stop.finished, {"stepOut", "runToCursor", "nextIteration"});
     enable(moves, {"reverseRun", "backOver", "backInto", "backOut", "backToCursor", "previousIteration", "gotoIteration", "bookmark",
                    "back", "forward", "previousNaN", "gotoBookmark"});
-    enable(idle, {"nextNaN", "toggleBreakpoint", "enableBreakpoint", "editBreakpoint", "deleteBreakpoints", "watchExpression"});
-    enable(idle && !replay, {"record"});
-    enable(canReload, {"reload"});
-    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "closeTab", "nextTab", "previousTab",
-                  "exportGraph", "copyAddress", "console", "focusPanel", "task", "nextFinding", "previousFinding"});
+    enable(idle && runs, {"nextNaN"});
+    enable(idle, {"toggleBreakpoint", "enableBreakpoint", "editBreakpoint", "deleteBreakpoints", "watchExpression"});
+    enable(idle && !replay && runs, {"record"});
+    enable(canReload, {"reload", "closeTab"});
+    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "nextTab", "previousTab", "exportGraph",
+                  "copyAddress", "console", "focusPanel", "task", "nextFinding", "previousFinding"});
     for (int i = 1; i <= 10; ++i) {
         if (QAction* const each = of(QStringLiteral("focusPanel.%1").arg(i))) each->setEnabled(open);
         if (QAction* const each = of(QStringLiteral("gotoBookmark.%1").arg(i))) each->setEnabled(moves);

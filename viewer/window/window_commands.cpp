@@ -2,7 +2,9 @@
 
 #include "engine/ir/model.h"
 #include "viewer/bridge/text.h"
+#include "viewer/panels/panels.h"
 #include "viewer/window/address_bar.h"
+#include "viewer/window/banner.h"
 #include "viewer/window/key_sheet.h"
 #include "viewer/window/key_table.h"
 #include "viewer/window/main_window.h"
@@ -17,7 +19,9 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QJsonObject>
 #include <QLineEdit>
+#include <QPushButton>
 
 namespace loopscope::viewer {
 
@@ -195,6 +199,32 @@ void WindowCommands::chooseTarget(const QString& title, const QString& path, con
     dialog->open();
 }
 
+void WindowCommands::offerSession()
+{
+    if (!m_window.sessions().damage().isEmpty()) m_window.status()->say(m_window.sessions().damage());
+    const QJsonObject session = m_window.sessions().remembered();
+    if (session.isEmpty()) return;
+    const QString contents = sessionContents(session), address = session["address"].toString();
+    std::vector<Banner::Choice> choices = {{tr("Restore"), [this, session] { restoreSession(session); }}};
+    // To stand there again the model must run, which nobody has asked for.
+    if (!address.isEmpty())
+        choices.push_back({tr("Restore and run there"), [this, session, address] {
+                               restoreSession(session);
+                               if (needsInputs()) return;
+                               perform(request::Begin{{}, false});
+                               perform(request::GoToPlace{address.toStdString()});
+                           }});
+    m_window.banner().show(Banner::Kind::notice, contents.isEmpty() ? tr("Restore view") : tr("Restore view and %1").arg(contents),
+                           address.isEmpty() ? QString() : tr("it stood at %1").arg(address), choices);
+}
+
+void WindowCommands::restoreSession(const QJsonObject& session)
+{
+    m_window.sessions().restore(session);
+    const QString note = sessionNote(session);
+    if (!note.isEmpty()) m_window.status()->say(note);
+}
+
 /// Before a run only the picture can go there.
 void WindowCommands::goTo(const QString& address)
 {
@@ -351,11 +381,11 @@ void WindowCommands::addFiles()
     to["open"] = always([this] {
         chooseFile(tr("Open a model, recording or session"),
                    tr("Models and recordings (*.tflite *.circle *.pb *.pbtxt *.meta *.lsir *.lstrace *.lssession);;All files (*)"),
-                   [this](const QString& path) { m_window.open(path); });
+                   [this](const QString& path) { m_window.openBeside({path}); });
     });
     to["openRecording"] = always([this] {
         chooseFile(tr("Open a recording"), tr("Recordings (*.lstrace);;All files (*)"),
-                   [this](const QString& path) { m_window.open(path); });
+                   [this](const QString& path) { m_window.openBeside({path}); });
     });
     to["compare"] = always([this] {
         chooseFile(tr("Compare with"), tr("Models and recordings (*.tflite *.circle *.pb *.pbtxt *.lsir *.lstrace *.npz);;All files (*)"),
@@ -369,6 +399,12 @@ void WindowCommands::addFiles()
         });
     });
     to["reload"] = [this] { return m_window.reload(); };
+    to["showPart"] = [this] { // of the file on the page
+        auto* const button = m_window.findChild<QPushButton*>("showPart");
+        if (!button || !button->isVisible()) return false;
+        button->click();
+        return true;
+    };
     to["exportGraph"] = with([this] {
         chooseTarget(tr("Export the graph"), QString(), tr("Pictures (*.svg *.png *.pdf *.dot)"), [this](const QString& file) {
             if (!m_window.panelCommand("panelGraph", "exportTo " + file)) m_window.status()->say(tr("nothing here exports the graph"));
@@ -387,9 +423,9 @@ void WindowCommands::addFiles()
 void WindowCommands::addPanels()
 {
     auto& to = m_commands;
-    to["closeTab"] = with([this] {
-        if (const Panel* const panel = area().focusPanel()) area().close(panel->objectName());
-    });
+    to["closeTab"] = always([this] { m_window.closeFile(); });
+    to["nextFile"] = always([this] { m_window.tabs().step(1); });
+    to["previousFile"] = always([this] { m_window.tabs().step(-1); });
     to["nextTab"] = with([this] { area().nextTab(1); });
     to["previousTab"] = with([this] { area().nextTab(-1); });
     to["console"] = with([this] { area().show("panelConsole", true); });

@@ -3,6 +3,7 @@
 
 #include "viewer/bridge/document.h"
 
+#include <QJsonObject>
 #include <QPointer>
 #include <QString>
 #include <QStringList>
@@ -32,6 +33,10 @@ public:
     bool needsInputs();
     /// What was wanted while something else was under way.
     void runIfWanted();
+    void forgetWanted() { m_runIsWanted = false; }
+    /// A line above the panels says what is remembered of the document.
+    void offerSession();
+    void restoreSession(const QJsonObject& session);
     /// A run that has not begun begins, instead.
     void move(const request::Move& move);
     /// Before a run only the picture can go there.

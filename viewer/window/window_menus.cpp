@@ -1,11 +1,15 @@
 #include "viewer/window/window_menus.h"
 
+#include "viewer/bridge/text.h"
 #include "viewer/style/theme.h"
 #include "viewer/window/key_table.h"
 #include "viewer/window/main_window.h"
+#include "viewer/window/session_store.h"
+#include "viewer/window/status_line.h"
 #include "viewer/window/window_actions.h"
 
 #include <QAction>
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QMenu>
 #include <QMenuBar>
@@ -45,8 +49,14 @@ void WindowMenus::fillFile(QMenu* menu)
     menu->addAction(tr("Compare &before and after fusing"), &m_window, [window = &m_window] { window->run("compareFused"); })
         ->setObjectName("compareFused");
     fill(menu, {"-", "saveSession", "reload", "exportGraph", "-", "closeTab"});
-    menu->addAction(tr("Close the file"), &m_window, &MainWindow::showWelcome);
-    menu->addAction(tr("Forget what is remembered of this model"), &m_window, &MainWindow::forgetSession)->setObjectName("forgetModel");
+    menu->addAction(tr("Forget what is remembered of this model"), &m_window,
+                    [window = &m_window] {
+                        if (!window->document()) return;
+                        window->sessions().forget();
+                        window->status()->say(
+                            MainWindow::tr("nothing is remembered of %1 any more").arg(toText(window->document()->backend().name())));
+                    })
+        ->setObjectName("forgetModel");
     fill(menu, {"-", "settings", "quit"});
 }
 
@@ -71,11 +81,17 @@ void WindowMenus::fillRecent(QMenu* menu)
         menu->clear();
         for (const QJsonValue& each : window->settings().value("recent").toArray()) {
             const QString path = each.toObject()["path"].toString(), name = each.toObject()["name"].toString();
-            QAction* const one = menu->addAction(QString(name).replace('&', "&&"), window, [window, path] { window->open(path); });
+            QAction* const one = menu->addAction(QString(name).replace('&', "&&"), window, [window, path] { window->openBeside({path}); });
             one->setStatusTip(path);
             one->setToolTip(path);
         }
         if (menu->isEmpty()) menu->addAction(tr("Nothing was opened yet"))->setEnabled(false);
+        QStringList last;
+        for (const QJsonValue& each : window->settings().value("openFiles").toArray())
+            if (QFileInfo::exists(each.toString())) last.append(each.toString());
+        if (last.size() < 2) return;
+        menu->addSeparator();
+        menu->addAction(MainWindow::tr("All %1 files of last time").arg(last.size()), window, [window, last] { window->openBeside(last); });
     };
     menu->setToolTipsVisible(true);
     QObject::connect(menu, &QMenu::aboutToShow, menu, fillNow);
@@ -119,7 +135,7 @@ void WindowMenus::fillView(QMenu* menu)
     menu->addAction(tr("Reset arrangement"), &m_window, &MainWindow::resetArrangement);
     menu->addSeparator();
     fillLooks(menu);
-    fill(menu, {"-", "nextTab", "previousTab"});
+    fill(menu, {"-", "nextTab", "previousTab", "nextFile", "previousFile"});
 }
 
 void WindowMenus::fillGo(QMenu* menu)

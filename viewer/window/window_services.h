@@ -15,6 +15,8 @@ public:
     /// on a worker thread. Errors: as of open().
     virtual Result<std::unique_ptr<Backend>> openAgainst(const std::string& path, const std::string& other, double cosine,
                                                          std::stop_token stop) = 0;
+    /// What can be read of a file that open() refuses; the backend is a Partial. Called on a worker thread. Errors: nothing is left.
+    virtual Result<std::unique_ptr<Backend>> openPart(const std::string& path, std::stop_token stop) = 0;
 };
 
 } // namespace loopscope::viewer

@@ -1,0 +1,126 @@
+// Damaged files are read as far as they go: whatever was cut off or overwritten, what is left is a model that obeys the rules.
+#include "converters/formats.h"
+#include "converters/partial_model.h"
+#include "converters/tflite/tflite.h"
+#include "engine/ir/verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loopscope {
+namespace {
+
+class PartialModelTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string name = std::filesystem::temp_directory_path() / "partial_XXXXXX";
+        m_folder = mkdtemp(name.data());
+    }
+    void TearDown() override { std::filesystem::remove_all(m_folder); }
+
+    static std::vector<std::byte> sample(const std::string& name)
+    {
+        Result<LoadedModel> loaded = loadModel("samples/text/" + name);
+        EXPECT_TRUE(loaded.ok());
+        Result<std::vector<std::byte>> bytes = exportTflite(loaded->model);
+        EXPECT_TRUE(bytes.ok());
+        return std::move(bytes).value();
+    }
+    std::string write(const std::vector<std::byte>& bytes)
+    {
+        const std::string path = m_folder + "/m.tflite";
+        std::ofstream file(path, std::ios::binary | std::ios::trunc);
+        file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        return path;
+    }
+    Result<PartialModel> part(const std::vector<std::byte>& bytes) { return loadWhatCanBeRead(write(bytes)); }
+    static size_t operatorsOf(const Model& model)
+    {
+        size_t count = 0;
+        for (const Graph& graph : model.graphs) count += graph.operators.size();
+        return count;
+    }
+
+    std::string m_folder;
+};
+
+TEST_F(PartialModelTest, aWholeFileHasNothingToBeMended)
+{
+    const Result<PartialModel> read = part(sample("collatz.lsir"));
+    ASSERT_FALSE(read.ok());
+    EXPECT_NE(read.error().message().find("the file is whole"), std::string::npos);
+}
+
+TEST_F(PartialModelTest, whatIsNoFlatBufferHasNoParts)
+{
+    EXPECT_EQ(loadWhatCanBeRead("samples/text/collatz.lsir").error().code(), ErrorCode::unsupported);
+}
+
+// Wherever a download ends, what came until then is shown, and the longer it was, the more.
+TEST_F(PartialModelTest, aFileThatEndsTooEarly)
+{
+    const std::vector<std::byte> whole = sample("collatz.lsir");
+    size_t shown = 0, most = 0;
+    for (size_t size = 16; size < whole.size(); size += 12) {
+        const Result<PartialModel> read = part({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
+        if (!read.ok()) {
+            EXPECT_EQ(read.error().code(), ErrorCode::badFile);
+            continue;
+        }
+        ++shown;
+        EXPECT_FALSE(read->faults.empty()) << size;
+        EXPECT_TRUE(verifyModel(read->file.model).ok()) << size;
+        most = std::max(most, operatorsOf(read->file.model));
+    }
+    EXPECT_GT(shown, 20U); // what is cut off before the list of subgraphs has none
+    EXPECT_GT(most, operatorsOf(loadModel("samples/text/collatz.lsir")->model) / 2);
+}
+
+TEST_F(PartialModelTest, bytesThatWereOverwritten)
+{
+    std::mt19937 random(7);
+    for (const char* const name : {"collatz.lsir", "layers_int8.lsir", "conv_classifier.lsir"}) {
+        const std::vector<std::byte> whole = sample(name);
+        size_t shown = 0;
+        for (int round = 0; round < 400; ++round) {
+            std::vector<std::byte> bytes = whole;
+            for (int i = 0; i < 1 + round % 8; ++i) bytes[8 + random() % (bytes.size() - 8)] = std::byte(random() % 256);
+            const Result<PartialModel> read = part(bytes);
+            if (!read.ok()) continue;
+            ++shown;
+            EXPECT_TRUE(verifyModel(read->file.model).ok()) << name << " " << round;
+        }
+        EXPECT_GT(shown, 40U) << name;
+    }
+}
+
+// An operand out of range is one fault, and the rest of the operator stays.
+TEST_F(PartialModelTest, oneWrongIndexIsOneFault)
+{
+    std::vector<std::byte> bytes = sample("layers_float.lsir");
+    const Result<LoadedModel> whole = loadModel("samples/text/layers_float.lsir");
+    ASSERT_TRUE(whole.ok());
+    bool found = false;
+    for (size_t at = 8; at + 4 <= bytes.size() && !found; at += 4) {
+        std::vector<std::byte> changed = bytes;
+        changed[at] = std::byte{99};
+        const Result<PartialModel> read = part(changed);
+        if (!read.ok() || read->faults.size() != 1) continue;
+        found = read->faults.front().message().find("is tensor 99") != std::string::npos &&
+                operatorsOf(read->file.model) == operatorsOf(whole->model);
+    }
+    EXPECT_TRUE(found);
+}
+
+} // namespace
+} // namespace loopscope
