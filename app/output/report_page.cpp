@@ -96,6 +96,41 @@ std::string_view drawing(const std::string& svg)
     return start == std::string::npos ? std::string_view() : std::string_view(svg).substr(start);
 }
 
+/// The same with half the elements: graphviz puts a link around every thing to give it a tooltip, while its title is none. The tooltip
+/// becomes the title, and what the thing is called an attribute. A browser opens the page in a third less time.
+std::string withoutLinks(std::string_view svg)
+{
+    static constexpr std::string_view kTitle = "\n<title>", kTitleEnd = "</title>\n", kGroup = "<g id=\"a_", kTip = "<a xlink:title=\"",
+                                      kTipEnd = "\">\n", kLinkEnd = "</a>\n</g>\n", kCluster = "cluster_";
+    std::string out;
+    out.reserve(svg.size());
+    while (true) {
+        const size_t title = svg.find(kTitle);
+        const size_t end = title == std::string_view::npos ? title : svg.find(kTitleEnd, title);
+        if (end == std::string_view::npos) break;
+        const size_t body = end + kTitleEnd.size(), tip = svg.find(kTip, body), tipEnd = svg.find(kTipEnd, tip);
+        const size_t linkEnd = svg.find(kLinkEnd, tipEnd);
+        if (!svg.substr(body).starts_with(kGroup) || svg[title - 1] != '>' || linkEnd == std::string_view::npos) { // it has no tooltip
+            out += svg.substr(0, body);
+            svg.remove_prefix(body);
+            continue;
+        }
+        std::string_view name = svg.substr(title + kTitle.size(), end - title - kTitle.size());
+        if (name.starts_with(kCluster)) name.remove_prefix(kCluster.size());
+        const std::string_view told = svg.substr(tip + kTip.size(), tipEnd - tip - kTip.size());
+        const std::string_view before = svg.substr(0, title - 1);
+        const bool isEdge =
+            before.substr(before.rfind('<')).find("class=\"edge") != std::string_view::npos; // nobody asks what it is called
+        out += before;
+        if (name != told && !isEdge) out += " data-name=\"" + std::string(name) + "\"";
+        out += ">" + std::string(kTitle) + std::string(told) + std::string(kTitleEnd);
+        out += svg.substr(tipEnd + kTipEnd.size(), linkEnd - tipEnd - kTipEnd.size());
+        svg.remove_prefix(linkEnd + kLinkEnd.size());
+    }
+    out += svg;
+    return out;
+}
+
 std::string section(const char* id, const ReportPicture& picture)
 {
     if (picture.heading.empty()) return {};
@@ -103,7 +138,7 @@ std::string section(const char* id, const ReportPicture& picture)
                       "<span class=\"zoom\"><button name=\"less\">&minus;</button> <button name=\"more\">+</button> "
                       "<button name=\"fit\">fit</button></span></h2>\n";
     if (!picture.note.empty()) out += "<p>" + escapedHtml(picture.note) + "</p>\n";
-    return out + "<div class=\"picture\">" + std::string(drawing(picture.svg)) + "</div></section>\n";
+    return out + "<div class=\"picture\">" + withoutLinks(drawing(picture.svg)) + "</div></section>\n";
 }
 
 void addTable(std::string& out, const ReportTable& table)

@@ -45,8 +45,8 @@ protected:
         const auto content = mapFile(path("page.html"));
         if (!content.ok()) return {};
         std::string page(content->as<char>(), content->size());
-        page.insert(page.find("</body>"), "<script>const part = (side, title) => [...document.querySelectorAll('#' + side + ' .partner')]"
-                                          ".find(e => e.querySelector('title').textContent === title);" +
+        page.insert(page.find("</body>"), "<script>const part = (side, name) => [...document.querySelectorAll('#' + side + ' .partner')]"
+                                          ".find(e => (e.dataset.name || e.querySelector('title').textContent) === name);" +
                                               script + "</script>");
         EXPECT_TRUE(writeFile(path("used.html"), page, true).ok());
         return outputOf("timeout 60 '" + m_browser + "' --headless --no-sandbox --disable-gpu --user-data-dir='" + path("profile") +
@@ -83,7 +83,7 @@ TEST_F(ReportPage, aClickHoldsThePartnersAndNamesThem)
 
 TEST_F(ReportPage, theLoopIsThePartnerOfAllThatMadeIt)
 {
-    const std::string page = after("part('after', 'cluster_main/collatz:body').dispatchEvent(new MouseEvent('click', {bubbles: true}));");
+    const std::string page = after("part('after', 'main/collatz:body').dispatchEvent(new MouseEvent('click', {bubbles: true}));");
     EXPECT_NE(says(page).find("main/collatz:frame/LoopCond"), std::string::npos) << says(page);
     EXPECT_NE(says(page).find("main/collatz:frame/x/NextIteration"), std::string::npos) << says(page);
     EXPECT_GT(marked(page, "before", "on"), 8);
