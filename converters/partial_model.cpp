@@ -43,7 +43,8 @@ Result<PartialModel> loadWhatCanBeRead(const std::string& path)
     if (Status status = mendRules(model, part.faults); !status.ok()) return std::move(status).takeError().at(path);
     if (model.graphs.empty()) return Error(ErrorCode::badFile, "no subgraph can be read").at(path);
     if (part.faults.empty()) return Error(ErrorCode::badFile, "the file is whole").at(path);
-    part.file = LoadedModel{std::move(model), path, isCircle ? "Circle" : "TFLite", content};
+    part.file = {
+        .model = std::move(model), .path = path, .formatName = isCircle ? "Circle" : "TFLite", .content = content, .derivedFrom = {}};
     return part;
 }
 
