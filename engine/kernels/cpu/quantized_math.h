@@ -70,7 +70,6 @@ inline QuantizedMultiplier quantizeMultiplier(double factor)
         out.shift = 0;
         fixed = 0;
     }
-    out.shift = std::min(out.shift, 63);
     out.multiplier = static_cast<int32_t>(fixed);
     return out;
 }
