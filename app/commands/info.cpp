@@ -5,6 +5,7 @@
 #include "app/output/table.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/model_summary.h"
+#include "app/wiring/prepared_kernels.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/signals.h"
 #include "app/wiring/tf_target.h"
@@ -523,8 +524,10 @@ Result<int> runInfo(const CommandContext& context)
     } else {
         printModel(console, file, summary, metadata);
         LS_TRY(const Profile profile, profileOption(arguments));
-        if (const std::string text = fallbackText(file.model, expectedKernels(file.model, profile), profile); !text.empty())
-            console.note(text);
+        const PreparedKernels kernels = prepareKernels(file.model, profile);
+        if (kernels.packedWeights > 0)
+            console.line("packed weights of its kernels: " + formatBytes(static_cast<uint64_t>(kernels.packedWeights)));
+        if (const std::string text = fallbackText(file.model, kernels.report, profile); !text.empty()) console.note(text);
     }
     return 0;
 }
