@@ -97,14 +97,15 @@ int64_t countOfKernels(const Instruction* code)
 
 } // namespace
 
-/// The kernels of a graph that holds nothing else, one after the other.
-[[gnu::always_inline]] inline Status Interpreter::Impl::runKernels(CallFrame& frame)
+/// `count` kernels, one after the other. `step` is m_step, which kernels can see: as a number of the caller's it need not be read back from
+/// memory for each of them, what a loop of scalars would wait for.
+[[gnu::always_inline]] inline Status Interpreter::Impl::runKernels(CallFrame& frame, const Instruction* at, int64_t count, int64_t& step)
 {
-    for (const Instruction* at = frame.activation->code(); at->kind == InstructionKind::kernel; ++at) {
+    for (const Instruction* const end = at + count; at != end; ++at) {
         frame.next = at->index;
         if (Status status = at->run(at->args); !status.ok()) [[unlikely]]
             return status;
-        ++m_step;
+        m_step = ++step;
     }
     return {};
 }
@@ -116,16 +117,19 @@ Status Interpreter::Impl::runTrips(CallFrame& frame, bool& isAtCondEnd)
     CallState& call = *frame.call;
     if (!call.exchange.isPlain() || !call.verdictIsPlain || m_audience.ofOperators() || m_audience.ofIterations() || m_options.device)
         return {};
-    const int64_t ofCond = countOfKernels(call.cond->code()), ofBody = countOfKernels(call.body->code());
+    const Instruction* const cond = call.cond->code();
+    const Instruction* const body = call.body->code();
+    const int64_t ofCond = countOfKernels(cond), ofBody = countOfKernels(body);
     if (ofCond < 0 || ofBody < 0) {
         call.exchange.setMixed();
         return {};
     }
-    while (frame.iteration < m_options.maxSteps && !m_limits.isReached(m_step + ofBody + ofCond) && !m_cancel.requested()) {
-        LS_CHECK_OK(runKernels(frame));
+    int64_t step = m_step;
+    while (frame.iteration < m_options.maxSteps && !m_limits.isReached(step + ofBody + ofCond) && !m_cancel.requested()) {
+        LS_CHECK_OK(runKernels(frame, body, ofBody, step));
         call.exchange.nextPlain();
         nextIteration(frame);
-        LS_CHECK_OK(runKernels(frame));
+        LS_CHECK_OK(runKernels(frame, cond, ofCond, step));
         isAtCondEnd = *call.verdictSlot->as<uint8_t>() == 0;
         if (isAtCondEnd) return {};
         frame.inCond = false;

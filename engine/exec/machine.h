@@ -79,7 +79,7 @@ private:
     GraphEnd passEnd(CallFrame& frame, Status& status);
     void nextIteration(CallFrame& frame);
     Status runTrips(CallFrame& frame, bool& isAtCondEnd);
-    Status runKernels(CallFrame& frame);
+    Status runKernels(CallFrame& frame, const Instruction* at, int64_t count, int64_t& step);
     Status runSized(const Instruction& instruction);
     Status inferResults(const Instruction& instruction, const Operator& op, const OpDef* def);
     Status readReferences(const Instruction& instruction);

@@ -204,7 +204,7 @@ int main()
 {
     const Model model = counting();
     bench::note("while_bare_kernels", bare(model), "ns");
-    bench::report("while_iteration", interpreted(model, nullptr), "ns", 60);
+    bench::report("while_iteration", interpreted(model, nullptr), "ns", 15);
     ExecutionObserver nobody;
     bench::note("while_iteration_observed", interpreted(model, &nobody), "ns");
     bench::note("while_with_ten_adds", interpreted(fromText(kTenAdds), nullptr), "ns");

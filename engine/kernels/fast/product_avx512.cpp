@@ -106,20 +106,37 @@ tilePairs(const int16_t* const* rows, int64_t pairs, const int16_t* panel, int64
         for (int p = 0; p < rowCount; ++p) _mm512_storeu_si512(sums + (k * kTileRows + p) * kTileColumns, sum[p][k]);
 }
 
+/// Few panels have several sums under way each, which hides how long an addition takes: integers may be added in any order.
 template <int panelCount>
 [[gnu::target("avx512f,avx512vnni")]] void rowPairs(const int16_t* row, int64_t pairs, const int16_t* panel, int32_t* sums)
 {
-    __m512i sum[panelCount];
+    constexpr int kChains = panelCount == 1 ? 4 : panelCount == 2 ? 2 : 1;
+    constexpr int64_t kStep = 2 * kTileColumns;
+    __m512i sum[panelCount][kChains];
 #pragma GCC unroll 4
-    for (int p = 0; p < panelCount; ++p) sum[p] = _mm512_setzero_si512();
-    const int64_t apart = pairs * 2 * kTileColumns;
-    for (int64_t d = 0; d < pairs; ++d, panel += 2 * kTileColumns) {
+    for (int p = 0; p < panelCount; ++p)
+#pragma GCC unroll 4
+        for (int k = 0; k < kChains; ++k) sum[p][k] = _mm512_setzero_si512();
+    const int64_t apart = pairs * kStep;
+    int64_t d = 0;
+    for (; d + kChains <= pairs; d += kChains, panel += kChains * kStep)
+#pragma GCC unroll 4
+        for (int k = 0; k < kChains; ++k) {
+            const __m512i x = pairOf(row + 2 * (d + k));
+#pragma GCC unroll 4
+            for (int p = 0; p < panelCount; ++p) addPairs(sum[p][k], x, _mm512_load_si512(panel + p * apart + k * kStep));
+        }
+    for (; d < pairs; ++d, panel += kStep) {
         const __m512i x = pairOf(row + 2 * d);
 #pragma GCC unroll 4
-        for (int p = 0; p < panelCount; ++p) addPairs(sum[p], x, _mm512_load_si512(panel + p * apart));
+        for (int p = 0; p < panelCount; ++p) addPairs(sum[p][0], x, _mm512_load_si512(panel + p * apart));
     }
 #pragma GCC unroll 4
-    for (int p = 0; p < panelCount; ++p) _mm512_storeu_si512(sums + p * kTileColumns, sum[p]);
+    for (int p = 0; p < panelCount; ++p) {
+#pragma GCC unroll 4
+        for (int k = 1; k < kChains; ++k) sum[p][0] = _mm512_add_epi32(sum[p][0], sum[p][k]);
+        _mm512_storeu_si512(sums + p * kTileColumns, sum[p][0]);
+    }
 }
 
 constexpr decltype(&tileFma<1, 1>) kTilesFma[][2] = {{tileFma<1, 1>, tileFma<1, 2>}, {tileFma<2, 1>, tileFma<2, 2>},

@@ -301,7 +301,7 @@ TEST(FastLoops, doTheSameWithTheWidestVectors)
                 }
         EXPECT_EQ(together, apart) << count;
     }
-    for (int panelCount = 1; panelCount <= 2; ++panelCount) {
+    for (int panelCount = 1; panelCount <= 2; ++panelCount) { // with several sums under way
         std::vector<int32_t> wide(kSums, 7), plain = wide;
         fast::avx512::multiplyRow(rows[0], kDepth / 2, weights.as<int16_t>(), panelCount, wide.data());
         for (int k = 0; k < panelCount; ++k)
