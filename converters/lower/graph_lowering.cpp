@@ -301,6 +301,18 @@ Status GraphLowering::keepOperator()
     return {};
 }
 
+namespace {
+
+/// What carries the flow of a TensorArray as the number that it is, as parallel_for does for several iterations: the array stays the same.
+bool movesFlow(const Operator& op)
+{
+    constexpr std::array<std::string_view, 8> kMoves = {"BroadcastTo", "ExpandDims", "GatherV2",     "Reshape",
+                                                        "Slice",       "Squeeze",    "StridedSlice", "Tile"};
+    return op.kind.dialect == "tf" && op.results.size() == 1 && std::ranges::find(kMoves, op.kind.name) != kMoves.end();
+}
+
+} // namespace
+
 void GraphLowering::lowerOperator(OperatorId id)
 {
     m_op = &m_source->op(id);
@@ -311,6 +323,7 @@ void GraphLowering::lowerOperator(OperatorId id)
     Status status;
     if (isLeftOut(kind)) status = findRule(kind)(*this);
     else if (!hasAll) status = noForm("an operand is missing");
+    else if (movesFlow(*m_op) && isArray(valueOf(m_op->inputs[0]))) bind(0, valueOf(m_op->inputs[0]));
     else if (isOwn) status = keepOperator();
     else if (isSimple(kind)) status = lowerSimple(*this);
     else if (const Rule rule = findRule(kind)) status = rule(*this);

@@ -129,6 +129,8 @@ public:
         int extra = 0;
         bool isCondition = false, isBody = false;
         std::vector<bool> arrays; ///< which of what it is given are arrays; empty: none
+        /// What of it is known, and stays so: the graph has constants of its own for these.
+        std::vector<std::optional<TensorAttribute>> constants = {};
     };
     Result<GraphId> calleeOf(const Callee& callee, const std::string& place);
     GraphId reserve(std::string id);

@@ -57,6 +57,15 @@ std::vector<bool> ModelLowering::outputArrays(GraphId lowered) const
     return found == m_arrayOutputs.end() ? std::vector<bool>() : found->second;
 }
 
+namespace {
+
+const TensorAttribute* constantOf(const ModelLowering::Callee& callee, size_t i)
+{
+    return i < callee.constants.size() && callee.constants[i] ? &*callee.constants[i] : nullptr;
+}
+
+} // namespace
+
 Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string& place)
 {
     if (!m_source.hasGraph(callee.source)) return noForm("it calls a function that is not there");
@@ -78,6 +87,10 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
                 types[i] = TensorType(types[i].dtype, Shape::unknownRank());
         }
         key += std::to_string(static_cast<int>(types[i].dtype)) + ",";
+        if (const auto* const known = constantOf(callee, i)) {
+            const std::span<const std::byte> bytes = known->data->bytes().view();
+            key += toString(known->type.shape) + "=" + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()) + ",";
+        }
     }
     if (const auto known = m_callees.find(key); known != m_callees.end()) return known->second;
     if (depth >= kMostDepth) return noForm("functions within functions, " + std::to_string(kMostDepth) + " deep");
@@ -90,11 +103,14 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
         const size_t own = i - static_cast<size_t>(callee.extra);
         const bool isOwn = i >= static_cast<size_t>(callee.extra) && own < source.inputs.size();
         const ValueId input = lowering.addInput(isOwn ? source.value(source.inputs[own]).id : "index", types[i]);
-        if (isOwn) arguments.push_back(input);
+        const auto* const known = constantOf(callee, i);
+        if (isOwn) arguments.push_back(known ? lowering.constant(known->type, known->data) : input);
         if (i < callee.arrays.size() && callee.arrays[i]) lowering.markArray(input);
     }
     std::vector<ValueId> outputs = lowering.lowerBody(source, arguments, place);
     --depth;
+    for (size_t k = 0; callee.isBody && k < outputs.size() && k < lowering.graph().inputs.size(); ++k)
+        if (constantOf(callee, k)) outputs[k] = lowering.graph().inputs[k];
     for (const ValueId output : outputs) m_arrayOutputs[id.index].push_back(output.valid() && lowering.isArray(output));
     if (callee.isCondition && !outputs.empty() && outputs[0].valid()) {
         LS_TRY(outputs[0], lowering.asBool(outputs[0]));

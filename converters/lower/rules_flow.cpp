@@ -33,6 +33,35 @@ std::vector<TensorType> typesOf(const GraphLowering& l, std::span<const ValueId>
     return types;
 }
 
+constexpr size_t kMostKnownBytes = 256; ///< of an axis, a shape, a few indices
+
+/// What of these values is known and small: what an operator of TFLite wants to know, such as an axis, may come into a graph as operand.
+std::vector<std::optional<TensorAttribute>> constantsOf(GraphLowering& l, std::span<const ValueId> values)
+{
+    std::vector<std::optional<TensorAttribute>> constants;
+    for (const ValueId id : values) {
+        const Value& value = l.graph().value(id);
+        const bool isKnown = value.role == ValueRole::constant && value.constant && value.constant->hasBytes() &&
+                             value.constant->size() <= kMostKnownBytes && isInteger(value.type.dtype) && bitWidth(value.type.dtype) >= 8;
+        constants.emplace_back();
+        if (isKnown && !l.isArray(id)) constants.back() = TensorAttribute{value.type, value.constant};
+    }
+    return constants;
+}
+
+/// Whether a loop's body hands input `i` on as it is.
+bool handsOn(const Graph& body, size_t i)
+{
+    if (i >= body.outputs.size() || i >= body.inputs.size()) return false;
+    ValueId value = body.outputs[i].value;
+    while (value.valid() && value != body.inputs[i] && body.value(value).role == ValueRole::result) {
+        const Operator& op = body.op(body.value(value).producer);
+        if (op.kind.name != "Identity" || op.inputs.empty()) return false;
+        value = op.inputs[0];
+    }
+    return value.valid() && value == body.inputs[i];
+}
+
 GraphId calleeOf(const GraphLowering& l, std::string_view key) { return attributeGraph(l.op().attributes, key); }
 
 std::vector<std::string> resultNames(const GraphLowering& l)
@@ -74,8 +103,11 @@ Status branch(GraphLowering& l)
     LS_TRY(inputs[0], l.asBool(inputs[0]));
     const std::vector<TensorType> types = typesOf(l, std::span(inputs).subspan(1));
     const std::vector<bool> arrays = arraysOf(l, std::span(inputs).subspan(1));
-    LS_TRY(const GraphId then, l.model().calleeOf({calleeOf(l, "then_branch"), types, 0, false, false, arrays}, l.place() + ":then"));
-    LS_TRY(const GraphId otherwise, l.model().calleeOf({calleeOf(l, "else_branch"), types, 0, false, false, arrays}, l.place() + ":else"));
+    const auto known = constantsOf(l, std::span(inputs).subspan(1));
+    LS_TRY(const GraphId then,
+           l.model().calleeOf({calleeOf(l, "then_branch"), types, 0, false, false, arrays, known}, l.place() + ":then"));
+    LS_TRY(const GraphId otherwise,
+           l.model().calleeOf({calleeOf(l, "else_branch"), types, 0, false, false, arrays, known}, l.place() + ":else"));
     std::vector<TensorType> results = l.model().matchBranches(then, otherwise);
     return finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
                       std::move(results), l.model().outputArrays(then));
@@ -85,12 +117,22 @@ Status loop(GraphLowering& l)
 {
     const std::vector<ValueId> inputs = l.inputs();
     const std::vector<TensorType> types = typesOf(l, inputs);
-    LS_TRY(const GraphId cond, l.model().calleeOf({calleeOf(l, "cond"), types, 0, true, false, arraysOf(l, inputs)}, l.place() + ":cond"));
-    LS_TRY(const GraphId body, l.model().calleeOf({calleeOf(l, "body"), types, 0, false, true, arraysOf(l, inputs)}, l.place() + ":body"));
+    auto known = constantsOf(l, inputs);
+    const Model& source = l.model().source();
+    const GraphId step = calleeOf(l, "body");
+    for (size_t i = 0; i < known.size(); ++i)
+        if (!source.hasGraph(step) || !handsOn(source.graph(step), i)) known[i].reset();
+    LS_TRY(const GraphId cond,
+           l.model().calleeOf({calleeOf(l, "cond"), types, 0, true, false, arraysOf(l, inputs), known}, l.place() + ":cond"));
+    LS_TRY(const GraphId body, l.model().calleeOf({step, types, 0, false, true, arraysOf(l, inputs), known}, l.place() + ":body"));
     std::vector<TensorType> results = types;
     for (TensorType& type : results) type = TensorType(type.dtype, Shape::unknownRank()); // it may change in the loop
-    return finishCall(l, "while", inputs, {{"cond", GraphRef{cond, nullptr}}, {"body", GraphRef{body, nullptr}}}, std::move(results),
-                      arraysOf(l, inputs));
+    LS_CHECK_OK(finishCall(l, "while", inputs, {{"cond", GraphRef{cond, nullptr}}, {"body", GraphRef{body, nullptr}}}, std::move(results),
+                           arraysOf(l, inputs)));
+    for (size_t k = 0; k < inputs.size(); ++k) // no loop makes another variable of one
+        if (l.type(inputs[k]).dtype == DType::resource && source.hasGraph(step) && handsOn(source.graph(step), k))
+            l.bind(static_cast<int>(k), inputs[k]);
+    return {};
 }
 
 /// Branch k of a Case: index = k ? branch : the rest; an index out of range means the last one.

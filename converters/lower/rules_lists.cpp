@@ -106,6 +106,39 @@ Status fromTensor(GraphLowering& l)
     return {};
 }
 
+/// The list without the row before its first element.
+Result<ValueId> elementsOf(GraphLowering& l, ValueId list)
+{
+    if (l.model().padding() == 0) return list;
+    LS_TRY(const ValueId rows, rowsOf(l, list));
+    LS_TRY(const ValueId last, l.emit("reshape", {rows, l.integerConstant(DType::i32, {})}, {}, DType::i32));
+    LS_TRY(const ValueId range, l.emit("range", {number(l, 1), last, number(l, 1)}, {}, DType::i32));
+    return l.emit("gather", {list, range}, {{"axis", int64_t{0}}}, l.type(list).dtype);
+}
+
+/// The elements behind each other along their first dimension, and how long each is there: all alike, which the graph has to say, for lists
+/// are concatenated that others fill with elements of several lengths.
+Status concatenate(GraphLowering& l)
+{
+    const ValueId list = l.input(0);
+    const Shape rowShape = l.type(list).dynamicShape();
+    if (!rowShape.hasRank() || rowShape.rank() < 2 || rowShape[1] < 0) return noForm("its elements may have several lengths");
+    LS_TRY(const ValueId all, elementsOf(l, list));
+    LS_TRY(const ValueId shape, l.shapeOf(all));
+    LS_TRY(const ValueId count, l.emit("slice", {shape, numbers(l, {0}), numbers(l, {1})}, {}, DType::i32));
+    LS_TRY(const ValueId length, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {1})}, {}, DType::i32));
+    LS_TRY(const ValueId rest, l.emit("slice", {shape, numbers(l, {2}), numbers(l, {-1})}, {}, DType::i32));
+    LS_TRY(const ValueId rows, l.emit("mul", {count, length}, {}, DType::i32));
+    LS_TRY(const ValueId whole, joined(l, rows, rest, DType::i32));
+    LS_TRY(const ValueId together, l.emit("reshape", {all, whole}, {}, l.type(all).dtype));
+    LS_TRY(const ValueId one, l.emit("reshape", {length, l.integerConstant(DType::i32, {})}, {}, DType::i32));
+    LS_TRY(const ValueId lengths, l.emit("fill", {count, one}, {}, DType::i32));
+    LS_TRY(const ValueId wide, l.emit("cast", {lengths}, {}, DType::i64));
+    l.bind(0, together);
+    l.bind(1, wide);
+    return {};
+}
+
 /// The elements in one tensor. What nothing was written to is zeros, if their shape is said.
 Status stack(GraphLowering& l)
 {
@@ -116,13 +149,8 @@ Status stack(GraphLowering& l)
         LS_TRY(const ValueId rows, rowsOf(l, l.input(0)));
         LS_TRY(list, shaped(l, l.input(0), rows, l.integerConstant(DType::i32, *shape), Shape(*shape)));
     }
-    if (l.model().padding() > 0) {
-        LS_TRY(const ValueId rows, rowsOf(l, l.input(0)));
-        LS_TRY(const ValueId last, l.emit("reshape", {rows, l.integerConstant(DType::i32, {})}, {}, DType::i32));
-        LS_TRY(const ValueId range, l.emit("range", {number(l, 1), last, number(l, 1)}, {}, DType::i32));
-        LS_TRY(list, l.emit("gather", {list, range}, {{"axis", int64_t{0}}}, l.type(list).dtype));
-    }
-    l.bind(0, list);
+    LS_TRY(const ValueId elements, elementsOf(l, list));
+    l.bind(0, elements);
     return {};
 }
 
@@ -167,20 +195,25 @@ Result<ValueId> rowsFor(GraphLowering& l, ValueId indices)
 }
 
 /// The rows of a tensor become the elements `indices` of a list, which grows where it has to.
-Status scatterInto(GraphLowering& l)
+Result<ValueId> scattered(GraphLowering& l, ValueId into, ValueId tensor, ValueId indices)
 {
-    LS_TRY(const ValueId shape, l.shapeOf(l.input(1)));
+    LS_TRY(const ValueId shape, l.shapeOf(tensor));
     LS_TRY(const ValueId item, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {-1})}, {}, DType::i32));
-    LS_TRY(const ValueId had, rowsOf(l, l.input(0)));
-    LS_TRY(const ValueId needed, rowsFor(l, l.input(2)));
+    LS_TRY(const ValueId had, rowsOf(l, into));
+    LS_TRY(const ValueId needed, rowsFor(l, indices));
     LS_TRY(const ValueId rows, l.emit("maximum", {had, needed}, {}, DType::i32));
-    const Shape whole = l.type(l.input(1)).dynamicShape();
+    const Shape whole = l.type(tensor).dynamicShape();
     Shape known = Shape::unknownRank();
     if (whole.hasRank() && whole.rank() > 0) known = Shape(std::vector<int64_t>(whole.dims().begin() + 1, whole.dims().end()));
-    LS_TRY(const ValueId list, shaped(l, l.input(0), rows, item, known));
-    LS_TRY(const ValueId own, rowOf(l, l.input(2)));
+    LS_TRY(const ValueId list, shaped(l, into, rows, item, known));
+    LS_TRY(const ValueId own, rowOf(l, indices));
     LS_TRY(const ValueId places, l.emit("reshape", {own, numbers(l, {-1, 1})}, {}, DType::i32));
-    LS_TRY(const ValueId after, updated(l, list, places, l.input(1)));
+    return updated(l, list, places, tensor);
+}
+
+Status scatterInto(GraphLowering& l)
+{
+    LS_TRY(const ValueId after, scattered(l, l.input(0), l.input(1), l.input(2)));
     l.bind(0, after);
     return {};
 }
@@ -298,11 +331,16 @@ Status readArray(GraphLowering& l)
     return l.finish("gather", {list, rows}, {{"axis", int64_t{0}}});
 }
 
-/// Into a TensorArray that nothing was written to yet, as they are unstacked.
+/// A TensorArray that nothing was written to yet has only what is scattered, as where arrays are unstacked.
 Status scatterArray(GraphLowering& l)
 {
     LS_TRY(const ValueId flow, arrayOf(l, 3));
-    if (!l.isFresh(flow)) return noForm("scattering into a TensorArray that has elements");
+    if (!l.isFresh(flow)) {
+        LS_TRY(const ValueId after, scattered(l, flow, l.input(2), l.input(1)));
+        l.markArray(after);
+        l.bind(0, after);
+        return {};
+    }
     LS_TRY(const ValueId own, rowOf(l, l.input(1)));
     LS_TRY(const ValueId places, l.emit("reshape", {own, numbers(l, {-1, 1})}));
     LS_TRY(const ValueId rows, rowsOf(l, flow));
@@ -339,6 +377,7 @@ constexpr NamedRule kRules[] = {
     {"TensorArraySizeV3", sizeOfArray},
     {"TensorArrayV3", tensorArray},
     {"TensorArrayWriteV3", writeArray},
+    {"TensorListConcatV2", concatenate},
     {"TensorListFromTensor", fromTensor},
     {"TensorListGather", getItem},
     {"TensorListGetItem", getItem},
