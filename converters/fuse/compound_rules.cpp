@@ -68,11 +68,31 @@ Rule onDomain(Rule rule, std::string of, std::string relation, double limit = 0)
     return rule;
 }
 
+/// A hard swish of which inner results go through the steps of a scale and back, as networks are trained for integers.
+std::vector<std::string> roundedHardSwishes()
+{
+    std::vector<std::string> patterns;
+    for (const std::string last : {"mul($, 0.16666667)", "div($, 6)"})
+        for (const std::string rounded :
+             {"r:FakeQuantWithMinMaxVars($, ?a, ?b)", "r:FakeQuantWithMinMaxArgs($)", "r:fake_quant($)", "r:dequantize(quantize($))"}) {
+            const auto put = [](std::string around, const std::string& what) { return around.replace(around.find('$'), 1, what); };
+            const std::string clamp = "relu6(add(x, 3))";
+            patterns.push_back(put(last, "mul(x, " + put(rounded, clamp) + ")"));
+            patterns.push_back(put(last, put(rounded, "mul(x, " + clamp + ")")));
+            patterns.push_back(put(last, put(rounded, "mul(x, " + put(rounded.substr(2), clamp) + ")")));
+        }
+    return patterns;
+}
+
 } // namespace
 
 std::span<const Rule> compoundRules()
 {
     static const std::vector<Rule> rules = {
+        {"hard-swish-rounded", kApproximate, roundedHardSwishes(), "hard_swish(x)",
+         [](Site& site, const Match& match) {
+             return site.described(match.op("r")) + " rounds to the steps of a scale on the way, which the operator does not";
+         }},
         {"hard-swish",
          kReal,
          {"mul(mul(x, relu6(add(x, 3))), 0.16666667)", "mul(x, mul(relu6(add(x, 3)), 0.16666667))",

@@ -1,5 +1,6 @@
 // Products in their plainest form: by the inverse of a constant instead of a division, FULLY_CONNECTED without reshapes around it, and
 // instead of BATCH_MATMUL where one matrix is constant; means of means.
+#include "converters/fuse/affine.h"
 #include "converters/fuse/pattern.h"
 
 #include <algorithm>
@@ -81,6 +82,38 @@ Outcome productWithConstant(Site& site, OperatorId root)
                     site.constant(site.nameOf(root) + "/weights", weights.shape, std::span<const float>(weights.values), root), ValueId()};
     draft.results = {site.typeOf(op.results[0])};
     return Outcome::made(site.fuse({root}, std::move(draft), {}));
+}
+
+/// The sum of two products of one operand is the product with the sum of both weights.
+Outcome sumOfProducts(Site& site, OperatorId root)
+{
+    const Operator& op = site.editor().op(root);
+    if (op.inputs.size() != 2 || activationOf(op) != "NONE") return Outcome::nothing();
+    std::vector<OperatorId> ops;
+    const OperatorId first = site.producer(op.inputs[0], &ops), second = site.producer(op.inputs[1], &ops);
+    if (!first.valid() || !second.valid() || first == second) return Outcome::nothing();
+    std::optional<Affine> sum = readAffine(site, first);
+    std::optional<Affine> added = readAffine(site, second);
+    if (!sum || !added || sum->kind != "fully_connected" || added->kind != sum->kind || sum->inputs != added->inputs)
+        return Outcome::nothing();
+    const auto declined = [](std::string reason) { return Outcome::declined("FULLY_CONNECTED", std::move(reason)); };
+    for (const Affine* affine : {&sum.value(), &added.value()}) {
+        if (!affine->refused.empty()) return declined(affine->refused);
+        if (affine->weights.values.empty()) return declined("the weights are no constants");
+        if (affine->activation() != "NONE")
+            return declined(site.described(affine->op) + " has " + affine->activation() + " before the sum");
+        if (affine->isFakeQuantized) return declined("the weights are quantized, each with a scale of its own");
+    }
+    if (sum->weights.shape != added->weights.shape) return declined("the products are of different shapes");
+    if (sum->attributes != added->attributes) return declined("the products have different attributes");
+    ops.insert(ops.begin(), {first, second});
+    ops.push_back(root);
+    if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
+    for (size_t k = 0; k < sum->weights.values.size(); ++k) sum->weights.values[k] += added->weights.values[k];
+    for (size_t c = 0; c < sum->bias.size() && c < added->bias.size(); ++c) sum->bias[c] += added->bias[c];
+    sum->hasBias = sum->hasBias || added->hasBias;
+    sum->isChanged = true;
+    return Outcome::made(writeAffine(site, *sum, std::move(ops), {}));
 }
 
 /// The operator makes rows of what it gets by itself.
@@ -190,6 +223,7 @@ std::span<const Rule> productRules()
         {.name = "product-with-constant", .equality = kReal, .roots = {"batch_matmul"}, .apply = productWithConstant},
         {.name = "rows-before-product", .equality = kExact, .roots = {"fully_connected"}, .apply = rowsBeforeProduct},
         {.name = "dimensions-behind-product", .equality = kExact, .roots = {"reshape"}, .apply = dimensionsBehindProduct},
+        {.name = "sum-of-products", .equality = kReal, .roots = {"add"}, .apply = sumOfProducts},
         {.name = "mean-of-means", .equality = kReal, .roots = {"mean"}, .apply = meanOfMeans},
     };
     return rules;
