@@ -29,6 +29,7 @@ public:
         m_view->setTree(true);
         m_view->setModel(&m_model);
         m_view->setColumnWidths({116});
+        m_view->hideFiguresBelow(170);
         m_stack = new EmptyStack(m_view, this);
         m_iteration = new QLineEdit(this);
         m_iteration->setObjectName("invocationIteration");

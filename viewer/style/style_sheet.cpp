@@ -3,6 +3,8 @@
 // QLabel[type="title|figure|section|small|value"], QToolButton[place="head"], QFrame[frame="panel"].
 #include "viewer/style/theme.h"
 
+#include <algorithm>
+
 #include <QHash>
 
 namespace loopscope::viewer {
@@ -70,7 +72,7 @@ QPushButton[link="true"] { background: transparent; border: 1px solid transparen
 QPushButton[link="true"]:hover { text-decoration: underline; }
 QPushButton[link="true"]:focus { border: 1px dotted @text; }
 
-QToolButton { background: transparent; border: 1px solid transparent; border-radius: 4px; color: @text2; min-width: 26px; min-height: 26px; padding: 0; }
+QToolButton { background: transparent; border: 1px solid transparent; border-radius: 4px; color: @text2; min-width: %tool%px; min-height: %tool%px; padding: 0; }
 QToolButton:hover { background: @hover; }
 QToolButton:pressed, QToolButton:checked { background: @accentWeak; color: @accent; }
 QToolButton:focus { border-color: @accent; }
@@ -141,6 +143,7 @@ QString styleSheet()
                                                      {"buttonFocus", QString::number(scaled(24).toInt() - 2)},
                                                      {"chip", scaled(theme.dense() ? 14 : 16)},
                                                      {"chipRadius", scaled(theme.dense() ? 8 : 9)},
+                                                     {"tool", QString::number(14 * (100 + std::max(100, theme.textPercent())) / 100 - 2)},
                                                      {"tab", scaled(24)},
                                                      {"title", scaled(20)},
                                                      {"figure", scaled(15)},

@@ -304,6 +304,12 @@ void RowView::setColumnWidths(std::vector<int> widths)
     placeColumns();
 }
 
+void RowView::hideFiguresBelow(int width)
+{
+    m_leastWidth = width;
+    placeColumns();
+}
+
 void RowView::setModel(QAbstractItemModel* model)
 {
     QTreeView::setModel(model);
@@ -316,6 +322,8 @@ void RowView::placeColumns()
     if (model() == nullptr || header()->count() == 0) return;
     int used = 0;
     const int columns = header()->count();
+    for (int column = 1; m_leastWidth > 0 && column < columns; ++column)
+        header()->setSectionHidden(column, viewport()->width() < scaled(m_leastWidth));
     for (int column = 1; column < columns; ++column) {
         if (header()->isSectionHidden(column)) continue;
         const int wanted = static_cast<size_t>(column) <= m_widths.size() ? scaled(m_widths[static_cast<size_t>(column) - 1]) : scaled(80);

@@ -74,6 +74,8 @@ public:
     void setHeaderVisible(bool visible) { header()->setVisible(visible); }
     /// Column 0 takes what is left; the others get these widths in logical pixels at 100 % text.
     void setColumnWidths(std::vector<int> widths);
+    /// In a view that is narrower, measured in text, the names have all of it.
+    void hideFiguresBelow(int width);
     void setModel(QAbstractItemModel* model) override;
     /// The selected rows, cells joined by tabs.
     QString selectedText() const;
@@ -101,6 +103,7 @@ private:
     bool isLinkAt(QPoint position) const;
 
     std::vector<int> m_widths;
+    int m_leastWidth = 0; ///< with which the columns beside the names are shown
     bool m_tree = false;
 };
 

@@ -52,7 +52,10 @@ void Banner::restyle()
     const QColor back = themed(error ? Token::errWeak : warning ? Token::warnWeak : Token::accentWeak);
     setStyleSheet(
         QStringLiteral("#errorBanner { background: %1; border: 0; border-bottom: 1px solid %2; }").arg(back.name(), color.name()));
-    m_icon->setPixmap(iconPixmap(error ? "error" : warning ? "warning" : "notice", 16, color, devicePixelRatioF()));
+    m_icon->setPixmap(iconPixmap(error     ? "error"
+                                 : warning ? "warning"
+                                           : "notice",
+                                 Theme::instance().barHeight(16), color, devicePixelRatioF()));
     m_title->setFont(Theme::instance().font(FontUse::body, true));
 }
 

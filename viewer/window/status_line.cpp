@@ -164,7 +164,7 @@ void StatusLine::setState(const char* icon, const QString& word, int token)
 {
     const QColor color = themed(static_cast<Token>(token));
     m_icon->setVisible(icon != nullptr);
-    if (icon) m_icon->setPixmap(iconPixmap(icon, 12, color, devicePixelRatioF()));
+    if (icon) m_icon->setPixmap(iconPixmap(icon, Theme::instance().barHeight(12), color, devicePixelRatioF()));
     m_state->setText(word);
     m_state->setStyleSheet(icon ? QStringLiteral("color: %1; font-weight: 600;").arg(color.name()) : QString());
 }

@@ -15,8 +15,10 @@
 #include "viewer/window/window_commands.h"
 #include "viewer/window/window_comparison.h"
 
+#include <QApplication>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenuBar>
 
 #include <functional>
@@ -163,6 +165,10 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend, DocumentSheet* b
     sessions().attach(*m_document, *m_area);
     m_settings.addRecent(shown.path(), toText(m_document->backend().name()), replay ? tr("recording") : QString());
     m_status->show(m_document);
+    // Who opens a file goes on in its picture, not on the button or the page that opened it.
+    QWidget* const focus = QApplication::focusWidget();
+    const bool types = qobject_cast<QLineEdit*>(focus) != nullptr && focus->isVisible();
+    if (!types && m_area->isOpen("panelGraph") && !shown.isAncestorOf(focus)) m_area->show("panelGraph", true);
 }
 
 /// While it is not in front only its own line and its problems say anything.
