@@ -28,15 +28,14 @@ struct Product {
     ProductParameters p;
 };
 
-constexpr uint32_t kMostProducts = 60'000; ///< of a loop: a software device ends longer ones silently
-constexpr uint32_t kMostTiles = 65'535;    ///< along a dimension
+constexpr uint32_t kMostTiles = 65'535; ///< along a dimension
 
 Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, const Tensor& b, Product product)
 {
     const std::optional<Code> storeA = storeOf(a.dtype), storeB = storeOf(b.dtype), out = storeOf(builder.setup().out(0).dtype);
     if (!storeA || !storeB || !out) return wrongDtypes(builder.setup());
     ProductParameters& p = product.p;
-    if (p.k > kMostProducts) return unsupported("sums of more than 60000 products");
+    if (p.k > kMostTrips) return unsupported("sums of more than 60000 products");
     const bool isReal = isFloat(a.dtype), isShared = !builder.device().isSoftware();
     const bool isLarge = p.m >= 2048 && p.n >= 2048;
     const uint32_t rows = p.m == 1 || (isShared && p.m <= 16) ? 1 : isShared && !isLarge ? 4 : 8;

@@ -83,6 +83,9 @@ private:
 std::optional<Code> storeOf(DType dtype);
 /// How elements are stored of which only the bits matter; none: of another width than 8, 16, 32 or 64 bits.
 std::optional<Code> storeOfWidth(DType dtype);
+/// Iterations that the loops of one invocation may make together, exits of inner loops counted as iterations: a software device ends what
+/// makes more than 65,535 silently.
+inline constexpr int64_t kMostTrips = 60'000;
 inline uint32_t bitsOf(float value) { return std::bit_cast<uint32_t>(value); }
 
 /// Runs an operator's reference kernel on other tensors than its own while it is prepared: to tabulate a function, or to see where elements

@@ -9,8 +9,7 @@ namespace loopscope::vulkan {
 namespace {
 
 constexpr size_t kMostAxes = 4;
-constexpr int64_t kShared = 512;       ///< elements of a result from which a workgroup shares the work
-constexpr int64_t kMostTrips = 60'000; ///< of a loop: a software device ends longer ones silently
+constexpr int64_t kShared = 512; ///< elements of a result from which a workgroup shares the work
 
 /// The push constants of reduce.comp.
 struct ReductionParameters {
@@ -90,7 +89,9 @@ Result<PreparedKernel> planReduction(const KernelSetup& setup, const KernelLine&
     const int64_t count = result.elementCount();
     if (input.elementCount() == 0) return unsupported("reductions of nothing");
     const bool isArgument = line.code == reduceArgMax || line.code == reduceArgMin, isShared = !isArgument && size >= kShared;
-    const auto trips = static_cast<int64_t>(reduced.sizes.size() + 1) * (isShared ? size / 256 : size);
+    // Each element's place is a loop over the axes, with its exit as many iterations as there are axes; an argument needs two places.
+    const auto ranks = static_cast<int64_t>(reduced.sizes.size());
+    const int64_t trips = (1 + (isArgument ? 2 : 1) * ranks) * (isShared ? size / 256 + 1 : size);
     if (trips > kMostTrips) return unsupported("reductions of more than " + std::to_string(size) + " elements");
     p.count = static_cast<uint32_t>(count);
     p.ranks = static_cast<uint32_t>(kept.sizes.size() + 16 * reduced.sizes.size());
@@ -123,7 +124,7 @@ Result<PreparedKernel> planRows(const KernelSetup& setup, const KernelLine& line
         p.isExclusive = attributeBool(setup.attributes(), "exclusive", false) ? 1 : 0;
     }
     const int64_t length = axis < 0 ? 1 : shape[axis], rows = length == 0 ? 0 : shape.elementCount() / length;
-    if (length > (line.code == rowCumsum ? kMostTrips : kMostTrips * 16)) return unsupported("runs of " + std::to_string(length));
+    if ((line.code == rowCumsum ? length : 3 * (length / 64 + 1)) > kMostTrips) return unsupported("runs of " + std::to_string(length));
     p.rows = static_cast<uint32_t>(rows);
     p.length = static_cast<uint32_t>(length);
     p.inner = axis < 0 ? 1 : static_cast<uint32_t>(shape.countOf(axis + 1, shape.rank()));

@@ -25,8 +25,6 @@ struct Windows {
     WindowParameters p;
 };
 
-constexpr int64_t kMostTaps = 60'000;
-
 Result<PreparedKernel> plannedWindows(PlanBuilder builder, Code op, const Tensor& input, const WindowAxis& y, const WindowAxis& x,
                                       Windows w)
 {
@@ -44,8 +42,8 @@ Result<PreparedKernel> plannedWindows(PlanBuilder builder, Code op, const Tensor
     p.filterHeight = static_cast<uint32_t>(y.filter);
     p.filterWidth = static_cast<uint32_t>(x.filter);
     if (std::max({y.stride, x.stride, y.dilation, x.dilation}) > 65'535) return unsupported("steps of more than 65535");
-    const int64_t inner = op == windowTransposed ? input.shape[3] : 1;
-    if (y.filter * (x.filter * (inner + 1) + 1) > kMostTaps) return unsupported("windows of more than 60000 elements");
+    const int64_t inner = op == windowTransposed ? input.shape[3] + 1 : 0; // a loop over channels, and its exit
+    if (y.filter * (x.filter * (inner + 1) + 2) > kMostTrips) return unsupported("windows of more than 60000 elements");
     p.strides = static_cast<uint32_t>(y.stride | x.stride << 16);
     p.dilations = static_cast<uint32_t>(y.dilation | x.dilation << 16);
     std::vector<uint32_t> push(sizeof(p) / 4);
