@@ -141,8 +141,8 @@ public:
     /// The variable has this value when a session begins.
     void initialise(const Operator& variable, const TensorAttribute& value);
     /// Where branches give different dtypes and one of them only a stand-in, that becomes one of the other's dtype. What the two together
-    /// give: where shapes differ, of unknown rank.
-    std::vector<TensorType> matchBranches(GraphId a, GraphId b);
+    /// give: where shapes differ, of unknown rank. Errors: unsupported, if both give something, of two dtypes.
+    Result<std::vector<TensorType>> matchBranches(GraphId a, GraphId b);
     int depth = 0;                                               ///< of functions within functions
     bool hasOpenLists = false;                                   ///< whose elements have no shape before the first is written
     int64_t padding() const { return m_hasEmptyLists ? 1 : 0; }  ///< rows before the first element of each list

@@ -130,7 +130,7 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
     return id;
 }
 
-std::vector<TensorType> ModelLowering::matchBranches(GraphId a, GraphId b)
+Result<std::vector<TensorType>> ModelLowering::matchBranches(GraphId a, GraphId b)
 {
     std::vector<TensorType> types;
     const size_t count = std::min(m_result.model.graph(a).outputs.size(), m_result.model.graph(b).outputs.size());
@@ -149,6 +149,9 @@ std::vector<TensorType> ModelLowering::matchBranches(GraphId a, GraphId b)
         const bool isStandIn = m_standIns.contains({a.index, first.index}), isOther = m_standIns.contains({b.index, second.index});
         if (isOther) become(m_result.model.graph(b).value(second), mine.dtype);
         else if (isStandIn) become(m_result.model.graph(a).value(first), theirs.dtype);
+        else if (mine.dtype != theirs.dtype) // optionals, which hold what they like
+            return Error(ErrorCode::unsupported, "result " + std::to_string(k) + " is " + std::string(dtypeName(mine.dtype)) +
+                                                     " in one branch and " + std::string(dtypeName(theirs.dtype)) + " in another");
         types.back() = isStandIn ? theirs : mine;
         if (!isStandIn && !isOther && mine.dynamicShape() != theirs.dynamicShape())
             types.back() = TensorType(mine.dtype, Shape::unknownRank());

@@ -108,7 +108,7 @@ Status branch(GraphLowering& l)
            l.model().calleeOf({calleeOf(l, "then_branch"), types, 0, false, false, arrays, known}, l.place() + ":then"));
     LS_TRY(const GraphId otherwise,
            l.model().calleeOf({calleeOf(l, "else_branch"), types, 0, false, false, arrays, known}, l.place() + ":else"));
-    std::vector<TensorType> results = l.model().matchBranches(then, otherwise);
+    LS_TRY(std::vector<TensorType> results, l.model().matchBranches(then, otherwise));
     return finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
                       std::move(results), l.model().outputArrays(then));
 }
@@ -152,7 +152,7 @@ Status choice(GraphLowering& l)
         LS_TRY(const GraphId graph,
                l.model().calleeOf({branches[k], types, 1, false, false, {}}, l.place() + ":branch" + std::to_string(k)));
         lowered.push_back(graph);
-        const std::vector<TensorType> both = l.model().matchBranches(lowered.front(), graph);
+        LS_TRY(const std::vector<TensorType> both, l.model().matchBranches(lowered.front(), graph));
         if (k == 0) results = both;
         for (size_t i = 0; i < results.size(); ++i)
             if (!(results[i] == both[i])) results[i] = TensorType(both[i].dtype, Shape::unknownRank());
