@@ -211,6 +211,48 @@ Outcome meanOfMeans(Site& site, OperatorId root)
     return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
 }
 
+/// What is reduced need not be brought into another order first, where the dimensions that are left stand in the old one.
+Outcome reductionOfTransposed(Site& site, OperatorId root)
+{
+    const Operator outer = site.editor().op(root);
+    std::vector<OperatorId> ops;
+    if (outer.inputs.size() != 2) return Outcome::nothing();
+    const OperatorId before = site.producer(outer.inputs[0], &ops);
+    if (!before.valid() || neutralKind(site.editor().op(before).kind) != "transpose") return Outcome::nothing();
+    const Operator transpose = site.editor().op(before);
+    const auto order = site.constants().integers(transpose.inputs.at(1)), axes = site.constants().integers(outer.inputs[1]);
+    if (!order || !axes || site.typeOf(outer.results[0]).dtype != DType::f32) return Outcome::nothing();
+    const std::string kind(neutralKind(outer.kind));
+    const std::string name = upperCase(kind);
+    const bool keeps = attributeBool(outer.attributes, "keep_dims", false);
+    std::vector<bool> isReduced(order->size(), false);
+    std::vector<int32_t> moved;
+    for (int64_t axis : *axes) {
+        if (axis < 0) axis += static_cast<int64_t>(order->size());
+        if (axis < 0 || axis >= static_cast<int64_t>(order->size())) return Outcome::nothing();
+        if (!isReduced[static_cast<size_t>(axis)]) moved.push_back(static_cast<int32_t>((*order)[static_cast<size_t>(axis)]));
+        isReduced[static_cast<size_t>(axis)] = true;
+    }
+    int64_t last = -1;
+    for (size_t d = 0; d < order->size(); ++d) {
+        if (isReduced[d]) continue;
+        if (keeps ? (*order)[d] != static_cast<int64_t>(d) : (*order)[d] < last)
+            return Outcome::declined(name, "the dimensions that are left are in another order");
+        last = (*order)[d];
+    }
+    std::ranges::sort(moved);
+    ops.insert(ops.begin(), before);
+    ops.push_back(root);
+    if (std::optional<std::string> reason = site.outliveAny(ops, root)) return Outcome::declined(name, *reason);
+    OperatorDraft draft;
+    draft.kind = {"tfl", kind};
+    draft.attributes = {{"keep_dims", keeps}};
+    draft.inputs = {transpose.inputs[0], site.constant(site.nameOf(root) + "/axes", Shape{static_cast<int64_t>(moved.size())},
+                                                       std::span<const int32_t>(moved), root)};
+    draft.results = {site.typeOf(outer.results[0])};
+    return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+}
+
 } // namespace
 
 std::span<const Rule> productRules()
@@ -224,6 +266,10 @@ std::span<const Rule> productRules()
         {.name = "rows-before-product", .equality = kExact, .roots = {"fully_connected"}, .apply = rowsBeforeProduct},
         {.name = "dimensions-behind-product", .equality = kExact, .roots = {"reshape"}, .apply = dimensionsBehindProduct},
         {.name = "sum-of-products", .equality = kReal, .roots = {"add"}, .apply = sumOfProducts},
+        {.name = "reduction-of-transposed",
+         .equality = kReal,
+         .roots = {"mean", "sum", "reduce_max", "reduce_min"},
+         .apply = reductionOfTransposed},
         {.name = "mean-of-means", .equality = kReal, .roots = {"mean"}, .apply = meanOfMeans},
     };
     return rules;
