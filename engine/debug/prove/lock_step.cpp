@@ -22,8 +22,9 @@ constexpr int kRoundsAfter = 4; ///< for what comes before a difference in the f
 constexpr int64_t kFewestTicks = 1, kMostTicks = 256;
 constexpr int64_t kMostOrder = 1024; ///< writes that came in another order, until nothing more is laid in order
 constexpr uint64_t kBytesAtOnce = 256 << 10;
+constexpr size_t kMostInStream = 64 << 10; ///< larger values have memory of their own, which goes as soon as they are compared
 
-/// A tensor with bytes of its own, which are kept where they fit.
+/// A tensor with bytes of its own, which are kept where they fit, unless they are many.
 struct Held {
     Tensor tensor;
     std::vector<std::byte> bytes;
@@ -32,6 +33,10 @@ struct Held {
         bytes.assign(from.data, from.data + from.bytes);
         tensor = from;
         tensor.data = bytes.data();
+    }
+    void release()
+    {
+        if (bytes.capacity() > kMostInStream) bytes = {};
     }
 };
 
@@ -93,6 +98,7 @@ public:
         --m_count[waiting.side];
         if (m_isIndexed) m_index.erase(waiting.chain);
         waiting.call.reset();
+        waiting.value.release();
         while (m_first < m_end && !m_items[m_first].call) ++m_first;
         if (empty()) { // the places stay, with their memory
             m_first = m_end = m_erased = 0;
@@ -218,7 +224,7 @@ public:
             spill(ahead);
             if (matchWaiting(side, write, queue)) return;
         }
-        if (m_sameOrder < 0) {
+        if (m_sameOrder < 0 || write.tensor->bytes > kMostInStream) {
             wait(side, write, queue);
             return;
         }

@@ -23,6 +23,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
 namespace loopscope::app {
@@ -269,5 +270,8 @@ int main(int argc, char** argv)
         std::puts("usage: prove_check twins|raised KNOWN [FILTER]");
         return 2;
     }
+    // A drawn length may ask for all memory there is, of which other tests want some: 2^27 floats, the largest case, need half of this.
+    const rlimit most = {rlim_t{8} << 30, rlim_t{8} << 30};
+    setrlimit(RLIMIT_AS, &most);
     return loopscope::app::check(argv[1], argv[2], argc > 3 ? argv[3] : "");
 }
