@@ -107,24 +107,30 @@ private:
         redirect(at, emptyTable());
     }
 
-    void followTable(uint64_t table, const reflection::Object& object, const std::string& name, int depth)
+    /// A table and its list of fields, which lie inside of the file: what is mended meanwhile may lie over them.
+    struct Table {
+        uint64_t at = 0, vtable = 0;
+        uint16_t fields = 0, size = 0; ///< bytes of the list, and of the table
+    };
+
+    void followTable(uint64_t start, const reflection::Object& object, const std::string& name, int depth)
     {
         if (++m_visits > kMaxVisits) return;
-        const uint64_t vtable = table - static_cast<uint64_t>(static_cast<int64_t>(read<int32_t>(table)));
-        const auto fields = read<uint16_t>(vtable), size = read<uint16_t>(vtable + 2);
+        const uint64_t vtable = start - static_cast<uint64_t>(static_cast<int64_t>(read<int32_t>(start)));
+        const Table table = {start, vtable, read<uint16_t>(vtable), read<uint16_t>(vtable + 2)};
         for (const reflection::Field* const field : *object.fields()) {
-            if (field->offset() + 2U > fields) continue;
+            if (field->offset() + 2U > table.fields) continue;
             const auto offset = read<uint16_t>(vtable + field->offset());
             if (offset == 0) continue;
             const std::string full = name.empty() ? field->name()->str() : name + "." + field->name()->str();
             const uint64_t width = widthOf(field->type()->base_type());
-            if (offset + width > size || (table + offset) % width != 0) {
+            if (offset + width > table.size || (start + offset) % width != 0) {
                 fault(vtable + field->offset(), full + ": lies outside of its table");
                 write<uint16_t>(vtable + field->offset(), 0);
                 continue;
             }
             if (field->deprecated()) continue;
-            checkField(table, vtable, table + offset, *field, object, full, depth);
+            checkField(table, start + offset, *field, object, full, depth);
         }
     }
 
@@ -144,14 +150,14 @@ private:
         }
     }
 
-    void checkField(uint64_t table, uint64_t vtable, uint64_t at, const reflection::Field& field, const reflection::Object& object,
+    void checkField(const Table& table, uint64_t at, const reflection::Field& field, const reflection::Object& object,
                     const std::string& name, int depth)
     {
         switch (field.type()->base_type()) {
         case reflection::Obj: return checkTable(at, objectAt(field.type()->index()), name, depth + 1);
         case reflection::String: return checkString(at, name);
         case reflection::Vector: return checkVector(at, *field.type(), name, depth);
-        case reflection::Union: return checkUnion(table, vtable, at, field, object, name, depth);
+        case reflection::Union: return checkUnion(table, at, field, object, name, depth);
         default: return;
         }
     }
@@ -194,15 +200,15 @@ private:
         }
     }
 
-    /// The tag is the field in front of the union, by the name NAME_type.
-    void checkUnion(uint64_t table, uint64_t vtable, uint64_t at, const reflection::Field& field, const reflection::Object& object,
+    /// The tag is the field in front of the union, by the name NAME_type; it may not have been looked at yet.
+    void checkUnion(const Table& table, uint64_t at, const reflection::Field& field, const reflection::Object& object,
                     const std::string& name, int depth)
     {
-        const auto fields = read<uint16_t>(vtable);
         uint64_t tag = 0;
         for (const reflection::Field* const other : *object.fields())
-            if (other->name()->string_view() == field.name()->str() + "_type" && other->offset() + 2U <= fields)
-                if (const auto offset = read<uint16_t>(vtable + other->offset()); offset != 0) tag = read<uint8_t>(table + offset);
+            if (other->name()->string_view() == field.name()->str() + "_type" && other->offset() + 2U <= table.fields)
+                if (const auto offset = read<uint16_t>(table.vtable + other->offset()); offset != 0 && offset < table.size)
+                    tag = read<uint8_t>(table.at + offset);
         if (tag == 0) return;
         const reflection::Enum& members = *m_schema.enums()->Get(static_cast<flatbuffers::uoffset_t>(field.type()->index()));
         for (const reflection::EnumVal* const value : *members.values())
