@@ -3,13 +3,12 @@
 #include "converters/partial_model.h"
 #include "converters/tflite/tflite.h"
 #include "engine/ir/verifier.h"
+#include "tests/scratch.h"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -21,13 +20,6 @@ namespace {
 
 class PartialModelTest : public ::testing::Test {
 protected:
-    void SetUp() override
-    {
-        std::string name = std::filesystem::temp_directory_path() / "partial_XXXXXX";
-        m_folder = mkdtemp(name.data());
-    }
-    void TearDown() override { std::filesystem::remove_all(m_folder); }
-
     static std::vector<std::byte> sample(const std::string& name)
     {
         Result<LoadedModel> loaded = loadModel("samples/text/" + name);
@@ -38,7 +30,7 @@ protected:
     }
     std::string write(const std::vector<std::byte>& bytes)
     {
-        const std::string path = m_folder + "/m.tflite";
+        std::string path = m_folder.path("m.tflite");
         std::ofstream file(path, std::ios::binary | std::ios::trunc);
         file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         return path;
@@ -51,7 +43,7 @@ protected:
         return count;
     }
 
-    std::string m_folder;
+    ScratchFolder m_folder;
 };
 
 TEST_F(PartialModelTest, aWholeFileHasNothingToBeMended)
