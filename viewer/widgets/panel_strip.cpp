@@ -2,14 +2,13 @@
 
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/widgets/closing_tabs.h"
 
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
-#include <QMouseEvent>
-#include <QPainter>
 #include <QProgressBar>
 #include <QScrollArea>
 #include <QStackedWidget>
@@ -20,32 +19,6 @@
 
 namespace loopscope::viewer {
 
-namespace {
-
-/// Middle click closes; the menu key opens the menu of the tab in front.
-class StripTabs : public QTabBar {
-public:
-    using QTabBar::QTabBar;
-    std::function<void(int)> closing;
-
-protected:
-    /// The line under the strip goes on beside the tabs.
-    void paintEvent(QPaintEvent* event) override
-    {
-        QTabBar::paintEvent(event);
-        const int end = count() > 0 ? tabRect(count() - 1).right() + 1 : 0;
-        QPainter(this).fillRect(end, height() - 1, width() - end, 1, themed(Token::line));
-    }
-    void mouseReleaseEvent(QMouseEvent* event) override
-    {
-        const int at = tabAt(event->pos());
-        if (event->button() == Qt::MiddleButton && at >= 0 && closing) closing(at);
-        else QTabBar::mouseReleaseEvent(event);
-    }
-};
-
-} // namespace
-
 PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
 {
     setProperty("frame", "panel");
@@ -54,7 +27,7 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     column->setContentsMargins(1, 1, 1, 1);
     column->setSpacing(0);
 
-    auto* const tabs = new StripTabs(this);
+    auto* const tabs = new ClosingTabs(this);
     m_tabs = tabs;
     m_tabs->setDrawBase(false);
     m_tabs->setExpanding(false);

@@ -2,14 +2,13 @@
 
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/widgets/closing_tabs.h"
 
 #include <QClipboard>
 #include <QDir>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
-#include <QMouseEvent>
-#include <QPainter>
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QTabBar>
@@ -17,7 +16,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace loopscope::viewer {
@@ -26,27 +24,6 @@ namespace {
 
 constexpr int kNameWidth = 240; ///< of a tab's text; more of it is elided in the middle
 
-/// A middle click closes.
-class FileTabs : public QTabBar {
-public:
-    using QTabBar::QTabBar;
-    std::function<void(int)> closing;
-
-protected:
-    void paintEvent(QPaintEvent* event) override
-    {
-        QTabBar::paintEvent(event);
-        const int end = count() > 0 ? tabRect(count() - 1).right() + 1 : 0;
-        QPainter(this).fillRect(end, height() - 1, width() - end, 1, themed(Token::line));
-    }
-    void mouseReleaseEvent(QMouseEvent* event) override
-    {
-        const int at = tabAt(event->pos());
-        if (event->button() == Qt::MiddleButton && at >= 0 && closing) closing(at);
-        else QTabBar::mouseReleaseEvent(event);
-    }
-};
-
 } // namespace
 
 DocumentTabs::DocumentTabs(QWidget* parent) : QWidget(parent)
@@ -54,7 +31,7 @@ DocumentTabs::DocumentTabs(QWidget* parent) : QWidget(parent)
     auto* const column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    auto* const bar = new FileTabs(this);
+    auto* const bar = new ClosingTabs(this);
     bar->closing = [this](int tab) { closeAt(tab); };
     m_bar = bar;
     m_bar->setObjectName("documentTabs");
