@@ -121,12 +121,33 @@ Result<TakenFrom> takenBy(const DebugTarget& target, int depth)
     return listener.taken().tick >= 0 ? listener.taken() : frame.taken; // a run that fails takes nothing more
 }
 
+using Loop = std::vector<std::pair<GraphId, OperatorId>>;
+
 /// "main/while#0:body" of "main/while#0@37:body/…": which loop an iteration is one of.
-std::vector<std::pair<GraphId, OperatorId>> loopOf(const Executor& executor, int depth)
+Loop loopOf(const Executor& executor, int depth)
 {
-    std::vector<std::pair<GraphId, OperatorId>> path;
+    Loop path;
     for (int d = 1; d <= depth; ++d) path.emplace_back(executor.frame(d - 1).graph, executor.frame(d).site);
     return path;
+}
+
+/// What the innermost iteration of another loop than `loop` does where the run stands now; none: it stands in no such loop.
+std::optional<ForwardIteration> iterationHere(const DebugTarget& target, int depth, const Loop& loop, bool popped)
+{
+    const Executor& executor = target.executor;
+    int at = executor.position().depth - 1;
+    const FrameInfo innermost = executor.frame(at);
+    while (at > 0 && !isIteration(executor.frame(at))) --at;
+    if (at <= 0 || loopOf(executor, at) == loop) return std::nullopt;
+    ForwardIteration found;
+    if (innermost.next.valid()) found.site = target.model.graph(innermost.graph).op(innermost.next).name;
+    found.depth = depth;
+    found.address = toString(frameAddress(executor, at));
+    found.iteration = executor.frame(at).iteration;
+    found.tick = target.timeline.tick();
+    found.step = executor.position().step;
+    found.popped = popped;
+    return found;
 }
 
 /// An element that is taken while the run goes on.
@@ -173,7 +194,7 @@ private:
 
 /// Of a taking the iteration that takes, if the iteration `frame` at `depth` put there what it takes.
 Result<std::optional<ForwardIteration>> takerOf(const DebugTarget& target, const Taking& taking, int depth, const FrameInfo& frame,
-                                                const std::vector<std::pair<GraphId, OperatorId>>& loop)
+                                                const Loop& loop)
 {
     const Executor& executor = target.executor;
     LS_CHECK_OK(target.timeline.goTo(taking.put, target.control));
@@ -181,19 +202,7 @@ Result<std::optional<ForwardIteration>> takerOf(const DebugTarget& target, const
     const FrameInfo then = executor.frame(depth);
     if (then.iteration != frame.iteration || then.invocation != frame.invocation) return std::optional<ForwardIteration>();
     LS_CHECK_OK(target.timeline.goTo(taking.take, target.control));
-    int at = executor.position().depth - 1;
-    ForwardIteration found;
-    const FrameInfo innermost = executor.frame(at);
-    if (innermost.next.valid()) found.site = target.model.graph(innermost.graph).op(innermost.next).name;
-    while (at > 0 && !isIteration(executor.frame(at))) --at;
-    if (at <= 0 || loopOf(executor, at) == loop) return std::optional<ForwardIteration>();
-    found.depth = depth;
-    found.address = toString(frameAddress(executor, at));
-    found.iteration = executor.frame(at).iteration;
-    found.tick = taking.take;
-    found.step = executor.position().step;
-    found.popped = taking.popped;
-    return std::optional(std::move(found));
+    return iterationHere(target, depth, loop, taking.popped);
 }
 
 Result<std::optional<ForwardIteration>> findTaker(const DebugTarget& target, int depth)
@@ -207,7 +216,7 @@ Result<std::optional<ForwardIteration>> findTaker(const DebugTarget& target, int
     struct Level {
         int depth;
         FrameInfo frame;
-        std::vector<std::pair<GraphId, OperatorId>> loop;
+        Loop loop;
     };
     std::vector<Level> levels; // innermost first
     for (; depth > 0; --depth)
@@ -236,20 +245,7 @@ Result<std::optional<ForwardIteration>> find(const DebugTarget& target, int dept
             continue;
         }
         LS_CHECK_OK(target.timeline.goTo(taken.tick, target.control));
-        int at = executor.position().depth - 1;
-        ForwardIteration found;
-        const FrameInfo innermost = executor.frame(at);
-        if (innermost.next.valid()) found.site = target.model.graph(innermost.graph).op(innermost.next).name;
-        while (at > 0 && !isIteration(executor.frame(at))) --at;
-        if (at > 0 && loopOf(executor, at) != loop) {
-            found.depth = depth;
-            found.address = toString(frameAddress(executor, at));
-            found.iteration = executor.frame(at).iteration;
-            found.tick = taken.tick;
-            found.step = executor.position().step;
-            found.popped = taken.popped;
-            return std::optional(std::move(found));
-        }
+        if (std::optional<ForwardIteration> found = iterationHere(target, depth, loop, taken.popped)) return found;
         LS_CHECK_OK(target.timeline.goTo(here, target.control)); // a loop that takes what it has put there itself
     }
     return std::optional<ForwardIteration>();
