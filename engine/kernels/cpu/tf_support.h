@@ -29,6 +29,11 @@ using TfSigned = TypeList<int32_t, int64_t, int8_t, int16_t>;
 using TfUnsigned = TypeList<uint8_t, uint16_t, uint32_t, uint64_t>;
 using TfComplex = TypeList<std::complex<float>, std::complex<double>>;
 
+// The same, as kernels register them.
+inline constexpr std::string_view kTfFloats = "f32 f64 f16 bf16";
+inline constexpr std::string_view kTfReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64";
+inline constexpr std::string_view kTfNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
+
 template <typename T> constexpr DType tfDTypeOf()
 {
     if constexpr (std::is_same_v<T, Half>) return DType::f16;

@@ -365,8 +365,6 @@ Status runEinsum(const KernelArgs& args)
     });
 }
 
-constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
-
 } // namespace
 
 LS_TF_KERNEL(Diag, runDiag, kAllDTypes)
@@ -381,4 +379,4 @@ LS_TF_KERNEL(MatrixSetDiag, runMatrixSetDiag, kAllDTypes)
 LS_TF_KERNEL(MatrixSetDiagV2, runMatrixSetDiag, kAllDTypes)
 LS_TF_KERNEL(MatrixSetDiagV3, runMatrixSetDiag, kAllDTypes)
 LS_TF_KERNEL(MatrixBandPart, runMatrixBandPart, kAllDTypes)
-LS_TF_KERNEL(Einsum, runEinsum, kNumbers)
+LS_TF_KERNEL(Einsum, runEinsum, kTfNumbers)

@@ -98,18 +98,16 @@ template <double (*function)(double)> Status runFunction(const KernelArgs& args)
     });
 }
 
-constexpr std::string_view kFloats = "f32 f64 f16 bf16";
-
 } // namespace
 
-LS_TF_KERNEL(BesselJ0, runFunction<besselJ0>, kFloats)
-LS_TF_KERNEL(BesselJ1, runFunction<besselJ1>, kFloats)
-LS_TF_KERNEL(BesselY0, runFunction<besselY0>, kFloats)
-LS_TF_KERNEL(BesselY1, runFunction<besselY1>, kFloats)
-LS_TF_KERNEL(BesselK0, runFunction<besselK0>, kFloats)
-LS_TF_KERNEL(BesselK0e, runFunction<besselK0e>, kFloats)
-LS_TF_KERNEL(BesselK1, runFunction<besselK1>, kFloats)
-LS_TF_KERNEL(BesselK1e, runFunction<besselK1e>, kFloats)
-LS_TF_KERNEL(Expint, runFunction<exponentialIntegral>, kFloats)
-LS_TF_KERNEL(Dawsn, runFunction<dawson>, kFloats)
-LS_TF_KERNEL(Spence, runFunction<spence>, kFloats)
+LS_TF_KERNEL(BesselJ0, runFunction<besselJ0>, kTfFloats)
+LS_TF_KERNEL(BesselJ1, runFunction<besselJ1>, kTfFloats)
+LS_TF_KERNEL(BesselY0, runFunction<besselY0>, kTfFloats)
+LS_TF_KERNEL(BesselY1, runFunction<besselY1>, kTfFloats)
+LS_TF_KERNEL(BesselK0, runFunction<besselK0>, kTfFloats)
+LS_TF_KERNEL(BesselK0e, runFunction<besselK0e>, kTfFloats)
+LS_TF_KERNEL(BesselK1, runFunction<besselK1>, kTfFloats)
+LS_TF_KERNEL(BesselK1e, runFunction<besselK1e>, kTfFloats)
+LS_TF_KERNEL(Expint, runFunction<exponentialIntegral>, kTfFloats)
+LS_TF_KERNEL(Dawsn, runFunction<dawson>, kTfFloats)
+LS_TF_KERNEL(Spence, runFunction<spence>, kTfFloats)

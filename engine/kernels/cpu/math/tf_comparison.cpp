@@ -154,23 +154,20 @@ Status runSelectV2(const KernelArgs& args)
     return out.finish();
 }
 
-constexpr std::string_view kReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64";
-constexpr std::string_view kFloats = "f32 f64 f16 bf16";
-
 } // namespace
 
 LS_TF_KERNEL(Equal, runEquality<EqualOp>, "numbers bool str")
 LS_TF_KERNEL(NotEqual, runEquality<NotEqualOp>, "numbers bool str")
-LS_TF_KERNEL(Less, (runCompare<LessOp, TfWide, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(LessEqual, (runCompare<LessEqualOp, TfWide, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(Greater, (runCompare<GreaterOp, TfWide, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(GreaterEqual, (runCompare<GreaterEqualOp, TfWide, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Less, (runCompare<LessOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
+LS_TF_KERNEL(LessEqual, (runCompare<LessEqualOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
+LS_TF_KERNEL(Greater, (runCompare<GreaterOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
+LS_TF_KERNEL(GreaterEqual, (runCompare<GreaterEqualOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
 LS_TF_KERNEL(LogicalAnd, runLogical<AndOp>, "bool")
 LS_TF_KERNEL(LogicalOr, runLogical<OrOp>, "bool")
 LS_TF_KERNEL(LogicalNot, runNot, "bool")
-LS_TF_KERNEL(ApproximateEqual, runApproximateEqual, kReals)
+LS_TF_KERNEL(ApproximateEqual, runApproximateEqual, kTfReals)
 LS_TF_KERNEL(Select, runSelect, "all")
 LS_TF_KERNEL(SelectV2, runSelectV2, "all")
-LS_TF_KERNEL(IsFinite, runClassify<FiniteOp>, kFloats)
-LS_TF_KERNEL(IsInf, runClassify<InfOp>, kFloats)
-LS_TF_KERNEL(IsNan, runClassify<NanOp>, kFloats)
+LS_TF_KERNEL(IsFinite, runClassify<FiniteOp>, kTfFloats)
+LS_TF_KERNEL(IsInf, runClassify<InfOp>, kTfFloats)
+LS_TF_KERNEL(IsNan, runClassify<NanOp>, kTfFloats)

@@ -120,13 +120,11 @@ template <bool isUpper> Status runGamma(const KernelArgs& args)
     });
 }
 
-constexpr std::string_view kFloats = "f32 f64 f16 bf16";
-
 } // namespace
 
-LS_TF_KERNEL(BesselI0, (runBessel<0, false>), kFloats)
-LS_TF_KERNEL(BesselI0e, (runBessel<0, true>), kFloats)
-LS_TF_KERNEL(BesselI1, (runBessel<1, false>), kFloats)
-LS_TF_KERNEL(BesselI1e, (runBessel<1, true>), kFloats)
-LS_TF_KERNEL(Igamma, runGamma<false>, kFloats)
-LS_TF_KERNEL(Igammac, runGamma<true>, kFloats)
+LS_TF_KERNEL(BesselI0, (runBessel<0, false>), kTfFloats)
+LS_TF_KERNEL(BesselI0e, (runBessel<0, true>), kTfFloats)
+LS_TF_KERNEL(BesselI1, (runBessel<1, false>), kTfFloats)
+LS_TF_KERNEL(BesselI1e, (runBessel<1, true>), kTfFloats)
+LS_TF_KERNEL(Igamma, runGamma<false>, kTfFloats)
+LS_TF_KERNEL(Igammac, runGamma<true>, kTfFloats)

@@ -186,16 +186,14 @@ template <Convolution kind, bool byFilter> Status runConvGrad(const KernelArgs& 
     });
 }
 
-constexpr std::string_view kFloats = "f32 f64 f16 bf16";
-
 } // namespace
 
 LS_TF_KERNEL(Conv2D, runConv<Convolution::plain>, "f32 f64 f16 bf16 i32")
-LS_TF_KERNEL(Conv2DBackpropInput, (runConvGrad<Convolution::plain, false>), kFloats)
-LS_TF_KERNEL(Conv2DBackpropFilter, (runConvGrad<Convolution::plain, true>), kFloats)
-LS_TF_KERNEL(DepthwiseConv2dNative, runConv<Convolution::depthwise>, kFloats)
-LS_TF_KERNEL(DepthwiseConv2dNativeBackpropInput, (runConvGrad<Convolution::depthwise, false>), kFloats)
-LS_TF_KERNEL(DepthwiseConv2dNativeBackpropFilter, (runConvGrad<Convolution::depthwise, true>), kFloats)
-LS_TF_KERNEL(Conv3D, runConv<Convolution::volume>, kFloats)
-LS_TF_KERNEL(Conv3DBackpropInputV2, (runConvGrad<Convolution::volume, false>), kFloats)
-LS_TF_KERNEL(Conv3DBackpropFilterV2, (runConvGrad<Convolution::volume, true>), kFloats)
+LS_TF_KERNEL(Conv2DBackpropInput, (runConvGrad<Convolution::plain, false>), kTfFloats)
+LS_TF_KERNEL(Conv2DBackpropFilter, (runConvGrad<Convolution::plain, true>), kTfFloats)
+LS_TF_KERNEL(DepthwiseConv2dNative, runConv<Convolution::depthwise>, kTfFloats)
+LS_TF_KERNEL(DepthwiseConv2dNativeBackpropInput, (runConvGrad<Convolution::depthwise, false>), kTfFloats)
+LS_TF_KERNEL(DepthwiseConv2dNativeBackpropFilter, (runConvGrad<Convolution::depthwise, true>), kTfFloats)
+LS_TF_KERNEL(Conv3D, runConv<Convolution::volume>, kTfFloats)
+LS_TF_KERNEL(Conv3DBackpropInputV2, (runConvGrad<Convolution::volume, false>), kTfFloats)
+LS_TF_KERNEL(Conv3DBackpropFilterV2, (runConvGrad<Convolution::volume, true>), kTfFloats)

@@ -79,11 +79,9 @@ template <bool sparse> Status runCrossEntropy(const KernelArgs& args)
     });
 }
 
-constexpr std::string_view kFloats = "f32 f64 f16 bf16";
-
 } // namespace
 
-LS_TF_KERNEL(Softmax, runSoftmax<false>, kFloats)
-LS_TF_KERNEL(LogSoftmax, runSoftmax<true>, kFloats)
-LS_TF_KERNEL(SoftmaxCrossEntropyWithLogits, runCrossEntropy<false>, kFloats)
-LS_TF_KERNEL(SparseSoftmaxCrossEntropyWithLogits, runCrossEntropy<true>, kFloats)
+LS_TF_KERNEL(Softmax, runSoftmax<false>, kTfFloats)
+LS_TF_KERNEL(LogSoftmax, runSoftmax<true>, kTfFloats)
+LS_TF_KERNEL(SoftmaxCrossEntropyWithLogits, runCrossEntropy<false>, kTfFloats)
+LS_TF_KERNEL(SparseSoftmaxCrossEntropyWithLogits, runCrossEntropy<true>, kTfFloats)

@@ -191,22 +191,19 @@ Status runExtractPatches(const KernelArgs& args)
     return out.finish();
 }
 
-constexpr std::string_view kFloats = "f32 f64 f16 bf16";
-constexpr std::string_view kReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64";
-
 } // namespace
 
-LS_TF_KERNEL(AvgPool, runAvgPool<2>, kFloats)
-LS_TF_KERNEL(AvgPoolGrad, runAvgPoolGrad<2>, kFloats)
-LS_TF_KERNEL(AvgPool3D, runAvgPool<3>, kFloats)
-LS_TF_KERNEL(AvgPool3DGrad, runAvgPoolGrad<3>, kFloats)
-LS_TF_KERNEL(MaxPool, runMaxPool<2>, kReals)
-LS_TF_KERNEL(MaxPoolV2, runMaxPool<2>, kReals)
-LS_TF_KERNEL(MaxPool3D, runMaxPool<3>, kFloats)
-LS_TF_KERNEL(MaxPoolWithArgmax, runMaxPoolWithArgmax, kReals)
-LS_TF_KERNEL(MaxPoolGrad, runMaxPoolGrad<2>, kFloats)
-LS_TF_KERNEL(MaxPoolGradV2, runMaxPoolGrad<2>, kFloats)
-LS_TF_KERNEL(MaxPool3DGrad, runMaxPoolGrad<3>, kFloats)
-LS_TF_KERNEL(MaxPoolGradGrad, runMaxPoolGradGrad, kReals)
-LS_TF_KERNEL(MaxPoolGradGradV2, runMaxPoolGradGrad, kReals)
+LS_TF_KERNEL(AvgPool, runAvgPool<2>, kTfFloats)
+LS_TF_KERNEL(AvgPoolGrad, runAvgPoolGrad<2>, kTfFloats)
+LS_TF_KERNEL(AvgPool3D, runAvgPool<3>, kTfFloats)
+LS_TF_KERNEL(AvgPool3DGrad, runAvgPoolGrad<3>, kTfFloats)
+LS_TF_KERNEL(MaxPool, runMaxPool<2>, kTfReals)
+LS_TF_KERNEL(MaxPoolV2, runMaxPool<2>, kTfReals)
+LS_TF_KERNEL(MaxPool3D, runMaxPool<3>, kTfFloats)
+LS_TF_KERNEL(MaxPoolWithArgmax, runMaxPoolWithArgmax, kTfReals)
+LS_TF_KERNEL(MaxPoolGrad, runMaxPoolGrad<2>, kTfFloats)
+LS_TF_KERNEL(MaxPoolGradV2, runMaxPoolGrad<2>, kTfFloats)
+LS_TF_KERNEL(MaxPool3DGrad, runMaxPoolGrad<3>, kTfFloats)
+LS_TF_KERNEL(MaxPoolGradGrad, runMaxPoolGradGrad, kTfReals)
+LS_TF_KERNEL(MaxPoolGradGradV2, runMaxPoolGradGrad, kTfReals)
 LS_TF_KERNEL(ExtractImagePatches, runExtractPatches, "numbers bool")

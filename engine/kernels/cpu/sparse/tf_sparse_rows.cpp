@@ -454,28 +454,25 @@ Status runTensorDenseAdd(const KernelArgs& args)
     });
 }
 
-constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
-constexpr std::string_view kReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64";
-
 } // namespace
 
 LS_TF_KERNEL(SparseFillEmptyRows, runFillEmptyRows, kAllDTypes)
-LS_TF_KERNEL(SparseFillEmptyRowsGrad, runFillEmptyRowsGrad, kNumbers)
+LS_TF_KERNEL(SparseFillEmptyRowsGrad, runFillEmptyRowsGrad, kTfNumbers)
 LS_TF_KERNEL(RaggedFillEmptyRows, runRaggedFillEmptyRows, kAllDTypes)
-LS_TF_KERNEL(RaggedFillEmptyRowsGrad, runFillEmptyRowsGrad, kNumbers)
-LS_TF_KERNEL(SparseAdd, runAdd, kNumbers)
-LS_TF_KERNEL(SparseSparseMaximum, runExtreme<true>, kReals)
-LS_TF_KERNEL(SparseSparseMinimum, runExtreme<false>, kReals)
+LS_TF_KERNEL(RaggedFillEmptyRowsGrad, runFillEmptyRowsGrad, kTfNumbers)
+LS_TF_KERNEL(SparseAdd, runAdd, kTfNumbers)
+LS_TF_KERNEL(SparseSparseMaximum, runExtreme<true>, kTfReals)
+LS_TF_KERNEL(SparseSparseMinimum, runExtreme<false>, kTfReals)
 LS_TF_KERNEL(SparseConcat, runConcat, kAllDTypes)
 LS_TF_KERNEL(SparseSlice, runSlice, kAllDTypes)
-LS_TF_KERNEL(SparseSliceGrad, runSliceGrad, kNumbers)
+LS_TF_KERNEL(SparseSliceGrad, runSliceGrad, kTfNumbers)
 LS_TF_KERNEL(SparseSplit, runSplit, kAllDTypes)
 LS_TF_KERNEL(SparseSoftmax, runSoftmax, "f32 f64 f16")
-LS_TF_KERNEL(SparseReduceMax, (runReduce<false, false>), kReals)
-LS_TF_KERNEL(SparseReduceMaxSparse, (runReduce<false, true>), kReals)
-LS_TF_KERNEL(SparseReduceSum, (runReduce<true, false>), kNumbers)
-LS_TF_KERNEL(SparseReduceSumSparse, (runReduce<true, true>), kNumbers)
-LS_TF_KERNEL(SparseDenseCwiseAdd, runWithDense<Binary::add>, kNumbers)
-LS_TF_KERNEL(SparseDenseCwiseMul, runWithDense<Binary::multiply>, kNumbers)
-LS_TF_KERNEL(SparseDenseCwiseDiv, runWithDense<Binary::divide>, kNumbers)
-LS_TF_KERNEL(SparseTensorDenseAdd, runTensorDenseAdd, kNumbers)
+LS_TF_KERNEL(SparseReduceMax, (runReduce<false, false>), kTfReals)
+LS_TF_KERNEL(SparseReduceMaxSparse, (runReduce<false, true>), kTfReals)
+LS_TF_KERNEL(SparseReduceSum, (runReduce<true, false>), kTfNumbers)
+LS_TF_KERNEL(SparseReduceSumSparse, (runReduce<true, true>), kTfNumbers)
+LS_TF_KERNEL(SparseDenseCwiseAdd, runWithDense<Binary::add>, kTfNumbers)
+LS_TF_KERNEL(SparseDenseCwiseMul, runWithDense<Binary::multiply>, kTfNumbers)
+LS_TF_KERNEL(SparseDenseCwiseDiv, runWithDense<Binary::divide>, kTfNumbers)
+LS_TF_KERNEL(SparseTensorDenseAdd, runTensorDenseAdd, kTfNumbers)

@@ -276,16 +276,14 @@ Status runCountUpTo(const KernelArgs& args)
     });
 }
 
-constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
-
 } // namespace
 
 LS_TF_KERNEL(VarHandleOp, runHandle, kAllDTypes)
 LS_TF_KERNEL(VarIsInitializedOp, runIsInitialized, kAllDTypes)
 LS_TF_KERNEL(ReadVariableOp, runRead, kAllDTypes)
 LS_TF_KERNEL(AssignVariableOp, runAssign, kAllDTypes)
-LS_TF_KERNEL(AssignAddVariableOp, runAssignSum<true>, kNumbers)
-LS_TF_KERNEL(AssignSubVariableOp, runAssignSum<false>, kNumbers)
+LS_TF_KERNEL(AssignAddVariableOp, runAssignSum<true>, kTfNumbers)
+LS_TF_KERNEL(AssignSubVariableOp, runAssignSum<false>, kTfNumbers)
 LS_TF_KERNEL(VariableShape, runVariableShape, kAllDTypes)
 LS_TF_KERNEL(DestroyResourceOp, runDestroy, kAllDTypes)
 LS_TF_KERNEL(ResourceGather, runGather, kAllDTypes)
@@ -296,6 +294,6 @@ LS_TF_KERNEL(IsVariableInitialized, runIsInitialized, kAllDTypes)
 LS_TF_KERNEL(RefIdentity, runRefIdentity, kAllDTypes)
 LS_TF_KERNEL(RefSelect, runRefSelect, kAllDTypes)
 LS_TF_KERNEL(Assign, runAssign, kAllDTypes)
-LS_TF_KERNEL(AssignAdd, runAssignSum<true>, kNumbers)
-LS_TF_KERNEL(AssignSub, runAssignSum<false>, kNumbers)
+LS_TF_KERNEL(AssignAdd, runAssignSum<true>, kTfNumbers)
+LS_TF_KERNEL(AssignSub, runAssignSum<false>, kTfNumbers)
 LS_TF_KERNEL(CountUpTo, runCountUpTo, "i32 i64")
