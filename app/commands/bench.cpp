@@ -19,16 +19,42 @@ namespace loopscope::app {
 namespace {
 
 /// Runs until as many have been timed as were asked for. An interrupt or the time limit ends it with what there is.
-Status timeRuns(ModelSession& session, Executor& executor, const AskedRun& asked, int64_t warmup, int64_t repeat, ProgressMeter& meter,
-                std::vector<int64_t>& ns)
+/// What a device has to do for a run is done within it.
+Status timeRuns(ModelSession& session, VulkanMemory* device, Executor& executor, const AskedRun& asked, int64_t warmup, int64_t repeat,
+                ProgressMeter& meter, std::vector<int64_t>& ns)
 {
     for (int64_t run = 0; run < warmup + repeat; ++run) {
         const int64_t started = nowNs();
         LS_CHECK_OK(session.run(executor, asked.inputs, 0, nullptr, asked.timeout));
+        if (device) LS_CHECK_OK(device->finish());
         if (run >= warmup) ns.push_back(nowNs() - started);
         if (meter.due()) meter.show(run + 1, {}, {});
     }
     return {};
+}
+
+/// What a device did for each of several runs.
+struct DeviceWork {
+    int64_t dispatches = 0, copied = 0; ///< copied: bytes, in both directions
+};
+
+DeviceWork workOf(const DeviceTraffic& before, const DeviceTraffic& after, int64_t runs)
+{
+    const auto each = [&](uint64_t DeviceTraffic::*counter) { return static_cast<int64_t>(after.*counter - before.*counter) / runs; };
+    return {each(&DeviceTraffic::launches), each(&DeviceTraffic::uploaded) + each(&DeviceTraffic::readBack)};
+}
+
+void sayJson(Console& console, const std::vector<Timing>& rows, const AskedRun& asked, double foreign, const DeviceWork& work)
+{
+    for (const Timing& row : rows) {
+        JsonWriter json;
+        json.beginObject().key("schema").value(1).key("name").value(row.name).key("runs").value(row.runs);
+        json.key("median_ns").value(row.median).key("p95_ns").value(row.p95).key("min_ns").value(row.least);
+        if (row.ratio > 0) json.key("ratio").value(row.ratio);
+        if (work.dispatches > 0 && row.name == "run") json.key("dispatches").value(work.dispatches).key("copied_bytes").value(work.copied);
+        json.key("profile").value(profileName(asked.options.profile)).key("threads").value(int64_t{asked.options.threads});
+        console.line(json.key("foreign_cores").value(foreign).endObject().text());
+    }
 }
 
 } // namespace
@@ -46,13 +72,16 @@ Result<int> runBench(const CommandContext& context)
     ModelSession session(asked.file.model, asked.options);
     LS_TRY(Executor* const executor, session.enter(asked.target.graph));
 
+    auto* const device = dynamic_cast<VulkanMemory*>(session.deviceOf(*executor));
+    const DeviceTraffic trafficBefore = device ? device->traffic() : DeviceTraffic();
     std::vector<int64_t> ns;
     const MachineLoad before = machineLoad();
     {
         ProgressMeter meter(console, "timing", warmup + repeat, "runs/s");
-        LS_CHECK_OK(timeRuns(session, *executor, asked, warmup, repeat, meter, ns));
+        LS_CHECK_OK(timeRuns(session, device, *executor, asked, warmup, repeat, meter, ns));
     }
     const double foreign = foreignCores(before, machineLoad());
+    const DeviceWork work = device ? workOf(trafficBefore, device->traffic(), warmup + repeat) : DeviceWork();
     LS_CHECK_OK(checkStrict(arguments, *executor));
     std::vector<Timing> rows = {timingOf("run", ns)};
 
@@ -64,21 +93,14 @@ Result<int> runBench(const CommandContext& context)
 
     // Operators are timed in runs of their own: looking at the clock costs more than some of them.
     constexpr int64_t kObserved = 5;
-    OperatorTimes times;
+    OperatorTimes times(device);
     executor->setObserver(&times);
     for (int64_t run = 0; run < std::min(kObserved, repeat); ++run)
         LS_CHECK_OK(session.run(*executor, asked.inputs, 0, nullptr, asked.timeout));
     executor->setObserver(nullptr);
 
     if (console.json()) {
-        for (const Timing& row : rows) {
-            JsonWriter json;
-            json.beginObject().key("schema").value(1).key("name").value(row.name).key("runs").value(row.runs);
-            json.key("median_ns").value(row.median).key("p95_ns").value(row.p95).key("min_ns").value(row.least);
-            if (row.ratio > 0) json.key("ratio").value(row.ratio);
-            json.key("profile").value(profileName(asked.options.profile)).key("threads").value(int64_t{asked.options.threads});
-            console.line(json.key("foreign_cores").value(foreign).endObject().text());
-        }
+        sayJson(console, rows, asked, foreign, work);
         return 0;
     }
     Table table({"what", "runs", "median", "p95", "least", "ratio"});
@@ -90,6 +112,9 @@ Result<int> runBench(const CommandContext& context)
     console.line("profile " + std::string(profileName(asked.options.profile)) + ", " + std::to_string(asked.options.threads) +
                  (asked.options.threads == 1 ? " thread" : " threads") + "; other programs used " + ratioText(foreign) +
                  " cores meanwhile");
+    if (device)
+        console.line("device: " + device->device().info().name + ", " + std::to_string(work.dispatches) + " dispatches and " +
+                     std::to_string(work.copied) + " bytes copied a run");
     if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), asked.options.profile); !text.empty())
         console.note(text);
     std::vector<Shape> shapes;

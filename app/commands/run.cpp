@@ -43,7 +43,7 @@ Result<int> runRun(const CommandContext& context)
 
     PrintedLines printed(console);
     LoopCounter loops(&printed);
-    OperatorTimes times;
+    OperatorTimes times(arguments.has("time") ? dynamic_cast<VulkanMemory*>(session.deviceOf(*executor)) : nullptr);
     FanOut both;
     both.add(loops);
     both.add(times);

@@ -78,11 +78,29 @@ void LoopCounter::loopEnded(int64_t trips)
     if (const int loop = m_places[static_cast<size_t>(m_stack.back())].loop; loop >= 0) m_loops[static_cast<size_t>(loop)].trips += trips;
 }
 
+OperatorTimes::OperatorTimes(VulkanMemory* device) : m_device(device && device->timeLaunches(true).ok() ? device : nullptr)
+{
+    if (m_device) m_before = m_device->traffic();
+}
+
+OperatorTimes::~OperatorTimes()
+{
+    if (m_device) (void)m_device->timeLaunches(false); // a lost device is told of by whoever uses it
+}
+
 void OperatorTimes::operatorExecuted(const OperatorEvent& e)
 {
     Sum& sum = m_sums[{e.graph, e.op}];
     ++sum.count;
     if (e.ns > 0) sum.ns += e.ns;
+    if (!m_device || !m_device->finish().ok()) return; // whoever uses a lost device next is told
+    const DeviceTraffic& now = m_device->traffic();
+    sum.ns += static_cast<int64_t>(now.deviceNs - m_before.deviceNs); // which the event does not know
+    sum.there.deviceNs += now.deviceNs - m_before.deviceNs;
+    sum.there.launches += now.launches - m_before.launches;
+    sum.there.uploaded += now.uploaded - m_before.uploaded;
+    sum.there.readBack += now.readBack - m_before.readBack;
+    m_before = now;
 }
 
 namespace {
@@ -129,8 +147,11 @@ std::string OperatorTimes::table(const Model& model, const KernelReport& kernels
     const bool hasPlaces = wanted != Profile::reference;
     if (ceiling) heads.emplace_back("of ceiling");
     if (hasPlaces) heads.emplace_back(wanted == Profile::vulkan ? "on" : "kernel");
+    if (m_device)
+        for (const char* const head : {"device", "dispatches", "copied"}) heads.emplace_back(head);
     Table table(std::move(heads));
     for (size_t c = 2; c < (ceiling ? 7U : 6U); ++c) table.align(c, Align::right);
+    for (size_t c = ceiling ? 8 : 7; m_device && c < (ceiling ? 11U : 10U); ++c) table.align(c, Align::right);
     int64_t rest = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
         const Row& row = rows[i];
@@ -148,6 +169,12 @@ std::string OperatorTimes::table(const Model& model, const KernelReport& kernels
                                           share};
         if (ceiling) cells.push_back(row.ofCeiling);
         if (hasPlaces) cells.push_back(row.place);
+        if (m_device) {
+            const DeviceTraffic& there = row.sum.there;
+            cells.push_back(there.launches > 0 ? durationText(static_cast<int64_t>(there.deviceNs)) : "");
+            cells.push_back(std::to_string(there.launches));
+            cells.push_back(std::to_string(there.uploaded + there.readBack) + " B");
+        }
         table.add(std::move(cells));
     }
     if (rows.size() > kShown) table.add({std::to_string(rows.size() - kShown) + " others", "", "", durationText(rest)});

@@ -4,6 +4,7 @@
 #include "app/output/console.h"
 #include "app/wiring/operator_work.h"
 #include "app/wiring/session.h"
+#include "engine/device/vulkan_memory.h"
 #include "engine/kernels/selection.h"
 #include "engine/observe/execution_observer.h"
 #include "engine/observe/loop_totals.h"
@@ -63,9 +64,14 @@ private:
     std::vector<LoopTrips> m_loops;
 };
 
-/// Sums durations by operator; what a call spends in its callees counts there.
+/// Sums durations by operator; what a call spends in its callees counts there. On a device each operator is waited for: what it took there,
+/// by the device's timestamps, its dispatches and the bytes that were copied for it.
 class OperatorTimes final : public ExecutionObserver {
 public:
+    explicit OperatorTimes(VulkanMemory* device = nullptr);
+    ~OperatorTimes() override;
+    OperatorTimes(const OperatorTimes&) = delete;
+    OperatorTimes& operator=(const OperatorTimes&) = delete;
     bool wantsTimes() const override { return true; }
     void operatorExecuted(const OperatorEvent& e) override;
 
@@ -82,8 +88,11 @@ public:
 private:
     struct Sum {
         int64_t count = 0, ns = 0;
+        DeviceTraffic there;
     };
     std::map<std::pair<GraphId, OperatorId>, Sum> m_sums;
+    VulkanMemory* m_device; ///< null: none, or it has no timestamps
+    DeviceTraffic m_before; ///< what was counted up to the last operator
 };
 
 /// Tells the console what a model prints.

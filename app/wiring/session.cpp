@@ -76,6 +76,7 @@ Result<Executor*> ModelSession::enter(const Model& model, GraphId graph)
         ExecutionOptions own = m_options; // a device's memory is one executor's
         if (expectedKernels(model, own.profile).asWanted() > 0) LS_CHECK_OK(giveDevice(own));
         LS_TRY(slot, makeExecutor(model, graph, own));
+        if (own.device) m_devices[slot.get()] = own.device;
     }
     if (m_current != nullptr && m_current != slot.get()) LS_CHECK_OK(carryOver(*m_current, *slot));
     m_current = slot.get();
@@ -89,6 +90,13 @@ void ModelSession::setOptions(const ExecutionOptions& options)
     for (auto& [graph, executor] : m_executors)
         if (executor.get() == m_current) m_retired = std::move(executor);
     m_executors.clear();
+    m_devices.clear();
+}
+
+DeviceMemory* ModelSession::deviceOf(const Executor& executor) const
+{
+    const auto known = m_devices.find(&executor);
+    return known == m_devices.end() ? nullptr : known->second;
 }
 
 Result<BoundInputs> boundInTime(double timeoutSeconds, const std::function<Result<BoundInputs>()>& bind)

@@ -52,6 +52,8 @@ public:
     Result<Executor*> enter(GraphId graph, const RunSelection& selection, RunTarget& target);
     /// From the next enter() on, other options apply; the session's state stays. Executors given out before are gone then.
     void setOptions(const ExecutionOptions& options);
+    /// Where kernels of a device leave results of this executor; null: it has none.
+    DeviceMemory* deviceOf(const Executor& executor) const;
     /// Gives the inputs of run `run` to the executor, starts and runs to the end. `meter` may be null. `timeoutSeconds` ≤ 0: none.
     /// Errors: as the executor's; execution if the time limit passed.
     Status run(Executor& executor, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
@@ -64,7 +66,8 @@ private:
     ExecutionOptions m_options;
     std::map<std::string, Model> m_selected; ///< by what was selected
     std::map<std::pair<const Model*, GraphId>, std::unique_ptr<Executor>> m_executors;
-    std::unique_ptr<Executor> m_retired; ///< ran last under other options; holds the state until the next enter()
+    std::unique_ptr<Executor> m_retired;                ///< ran last under other options; holds the state until the next enter()
+    std::map<const Executor*, DeviceMemory*> m_devices; ///< those that have one
     Executor* m_current = nullptr;
 };
 

@@ -12,6 +12,7 @@ constexpr uint64_t kStagingBytes = uint64_t{1} << 20; ///< to begin with
 constexpr uint64_t kMostStaging = uint64_t{32} << 20; ///< unless one tensor is larger
 /// Work is handed to the device when so much is recorded, so that it begins while the host still records.
 constexpr uint64_t kMostRecorded = 4096;
+constexpr uint32_t kMostTimed = 256; ///< launches of a submission whose time is taken
 } // namespace
 
 /// The command buffer of an executor and the memory that the host shares with it.
@@ -21,8 +22,9 @@ struct VulkanMemory::Recorder {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     VkFence fence = VK_NULL_HANDLE;
     HostBuffer up, down;
-    uint64_t used = 0;     ///< of `up`
-    uint64_t recorded = 0; ///< launches
+    uint64_t used = 0;                    ///< of `up`
+    uint64_t recorded = 0;                ///< launches
+    VkQueryPool queries = VK_NULL_HANDLE; ///< two timestamps a launch; null: launches are not timed
     bool isOpen = false;
 
     explicit Recorder(VulkanHandles& handles) : h(handles) {}
@@ -31,6 +33,7 @@ struct VulkanMemory::Recorder {
         if (!pool) return;
         h.release(up);
         h.release(down);
+        vkDestroyQueryPool(h.device, queries, nullptr);
         vkDestroyFence(h.device, fence, nullptr);
         vkDestroyCommandPool(h.device, pool, nullptr);
     }
@@ -56,6 +59,33 @@ struct VulkanMemory::Recorder {
         LS_TRY(up, h.hostBuffer(kStagingBytes, false));
         LS_TRY(down, h.hostBuffer(kStagingBytes, true));
         return {};
+    }
+
+    Status makeQueries()
+    {
+        VkQueryPoolCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+        info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+        info.queryCount = 2 * kMostTimed;
+        return h.checked(vkCreateQueryPool(h.device, &info, nullptr, &queries), "timestamps");
+    }
+    /// Before a launch, once everything before it is done, or after it.
+    void stamp(uint32_t after) const
+    {
+        if (queries)
+            vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 2 * static_cast<uint32_t>(recorded) + after);
+    }
+    /// What the `count` launches that are done took.
+    Result<uint64_t> timed(uint64_t count) const
+    {
+        if (!queries || count == 0) return uint64_t{0};
+        std::vector<uint64_t> ticks(2 * count);
+        LS_CHECK_OK(h.checked(vkGetQueryPoolResults(h.device, queries, 0, static_cast<uint32_t>(ticks.size()), ticks.size() * 8,
+                                                    ticks.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+                              "timestamps"));
+        uint64_t sum = 0;
+        for (size_t i = 0; i < ticks.size(); i += 2) sum += ticks[i + 1] > ticks[i] ? ticks[i + 1] - ticks[i] : 0;
+        return static_cast<uint64_t>(static_cast<double>(sum) * h.nsPerTick);
     }
 
     /// What was recorded before is done, and seen, when the next command of that stage begins. Each waits for the one before it, which
@@ -104,6 +134,20 @@ Status VulkanMemory::begin()
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     LS_CHECK_OK(m_recorder->h.checked(vkBeginCommandBuffer(m_recorder->commands, &info), "a command buffer"));
     m_recorder->isOpen = true;
+    if (m_recorder->queries) vkCmdResetQueryPool(m_recorder->commands, m_recorder->queries, 0, 2 * kMostTimed);
+    return {};
+}
+
+Status VulkanMemory::timeLaunches(bool areTimed)
+{
+    LS_CHECK_OK(finish());
+    if (areTimed && m_device->handles().nsPerTick <= 0) return Error(ErrorCode::device, "the device has no timestamps");
+    LS_CHECK_OK(begin()); // makes the recorder
+    LS_CHECK_OK(finish());
+    if (areTimed == (m_recorder->queries != VK_NULL_HANDLE)) return {};
+    if (areTimed) return m_recorder->makeQueries();
+    vkDestroyQueryPool(m_recorder->h.device, m_recorder->queries, nullptr);
+    m_recorder->queries = VK_NULL_HANDLE;
     return {};
 }
 
@@ -209,9 +253,11 @@ Status VulkanMemory::launch(const Launch& launch)
         vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(launch.push.size_bytes()),
                            launch.push.data());
     m_recorder->follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+    m_recorder->stamp(0);
     vkCmdDispatch(commands, launch.groups[0], launch.groups[1], launch.groups[2]);
+    m_recorder->stamp(1);
     ++m_traffic.launches;
-    if (++m_recorder->recorded >= kMostRecorded) return finish();
+    if (++m_recorder->recorded >= (m_recorder->queries ? kMostTimed : kMostRecorded)) return finish();
     return {};
 }
 
@@ -221,11 +267,13 @@ Status VulkanMemory::finish()
     Recorder& r = *m_recorder;
     r.isOpen = false;
     r.used = 0;
-    r.recorded = 0;
+    const uint64_t recorded = std::exchange(r.recorded, 0);
     LS_CHECK_OK(r.h.checked(vkEndCommandBuffer(r.commands), "a command buffer"));
     LS_CHECK_OK(r.h.submit(r.commands, r.fence));
     ++m_traffic.submissions;
     LS_CHECK_OK(r.h.await(r.fence));
+    LS_TRY(const uint64_t ns, r.timed(recorded));
+    m_traffic.deviceNs += ns;
     return r.h.checked(vkResetFences(r.h.device, 1, &r.fence), "a fence");
 }
 

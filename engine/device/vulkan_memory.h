@@ -30,6 +30,7 @@ struct Launch {
 struct DeviceTraffic {
     uint64_t uploaded = 0, readBack = 0; ///< bytes
     uint64_t launches = 0, submissions = 0;
+    uint64_t deviceNs = 0; ///< of launches, while they are timed
 };
 
 class VulkanMemory final : public DeviceMemory {
@@ -41,6 +42,8 @@ public:
 
     VulkanDevice& device() { return *m_device; }
     const DeviceTraffic& traffic() const { return m_traffic; }
+    /// Timestamps around every launch from now on. Errors: device, it has none.
+    Status timeLaunches(bool areTimed);
 
     /// The tensor's bytes on the device, copied there if only the host has them. Valid until endOperator().
     Result<DeviceBuffer> operand(const Tensor& tensor);

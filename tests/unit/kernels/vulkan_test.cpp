@@ -276,5 +276,37 @@ TEST(VulkanKernels, convolveAsTheReferenceKernelDoes)
             }
 }
 
+TEST(VulkanKernels, launchesAreTimedWhileThatIsAskedFor)
+{
+    const Result<std::shared_ptr<VulkanDevice>> device = VulkanDevice::opened();
+    if (!device.ok()) GTEST_SKIP() << device.error().message();
+    RandomOperands random(3);
+    const TestTensor x = random.tensor(DType::f32, Shape({64}));
+    DeviceRuntime runtime(*device);
+    const auto nsOf = [&](int launches) {
+        const uint64_t before = runtime.memory().traffic().deviceNs;
+        Operator op;
+        op.kind = {"tfl", "exp"};
+        Tensor in = {const_cast<std::byte*>(x.data.data()), x.data.size(), x.dtype, x.shape, nullptr}, result = in;
+        std::vector<std::byte> place(result.bytes);
+        result.data = place.data();
+        Tensor unknown = in;
+        unknown.data = nullptr;
+        const Tensor *const operands[] = {&in}, *const open[] = {&unknown}, *const outs[] = {&result};
+        Tensor* out[] = {&result};
+        Result<PreparedKernel> kernel = KernelRegistry::builtin().find(op.kind, Profile::vulkan)->prepare({op, open, outs, true});
+        EXPECT_TRUE(kernel.ok());
+        for (int i = 0; i < launches; ++i) EXPECT_TRUE(kernel->run({operands, out, kernel->params.get(), &runtime, 1, 1}).ok());
+        EXPECT_TRUE(runtime.memory().finish().ok());
+        return runtime.memory().traffic().deviceNs - before;
+    };
+    EXPECT_EQ(nsOf(1), 0U);
+    if (Status status = runtime.memory().timeLaunches(true); !status.ok()) GTEST_SKIP() << status.detail().what;
+    EXPECT_GT(nsOf(1), 0U);
+    EXPECT_GT(nsOf(600), nsOf(1)); // more than one submission has room for
+    ASSERT_TRUE(runtime.memory().timeLaunches(false).ok());
+    EXPECT_EQ(nsOf(1), 0U);
+}
+
 } // namespace
 } // namespace loopscope
