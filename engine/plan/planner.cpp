@@ -64,8 +64,11 @@ void showConstant(const Operator& op, std::span<Tensor* const> results)
     const auto* tensor = value ? value->as<TensorAttribute>() : nullptr;
     if (!tensor || !tensor->data || !tensor->data->hasBytes() || bitWidth(results[0]->dtype) == 0) return;
     const Bytes& bytes = tensor->data->bytes();
-    if (bytes.empty() || bytes.size() != byteSize(results[0]->dtype, results[0]->elementCount())) return;
-    results[0]->data = const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
+    if (bytes.size() != byteSize(results[0]->dtype, results[0]->elementCount())) return;
+    static std::byte nothing = {}; // an empty constant is known all the same: it is the shape of a scalar
+    results[0]->data = bytes.empty()
+                           ? &nothing
+                           : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
     results[0]->bytes = bytes.size();
 }
 

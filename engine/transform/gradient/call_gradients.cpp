@@ -1,6 +1,7 @@
 #include "engine/transform/gradient/call_gradients.h"
 
 #include "engine/transform/gradient/activity.h"
+#include "engine/transform/gradient/known_shapes.h"
 
 #include <algorithm>
 #include <map>
@@ -176,6 +177,7 @@ Status FunctionalGradients::differentiateBranches(GradientCase& c)
         request.wanted.push_back(c.wanted[i]);
         request.dtypes.push_back(gradientDType(m_model, graph, c.x[i].id));
         inputTypes.push_back(graph.value(c.x[i].id).type);
+        request.shapes.push_back(inputTypes.back().dynamicShape());
         if (c.wanted[i]) wanted.push_back(i);
     }
     std::vector<GradientValue> operands(c.x.begin(), c.x.begin() + static_cast<ptrdiff_t>(first));
@@ -264,7 +266,10 @@ public:
 
     SplitRequest request(const std::vector<std::string>& recompute) const
     {
-        SplitRequest asked{m_called[1], std::vector<bool>(m_size, false), {}, m_dtypes, recompute};
+        std::vector<Shape> initial;
+        for (const GradientValue& x : m_c.x) initial.push_back(m_c.editor.value(x.id).type.dynamicShape());
+        SplitRequest asked{m_called[1], std::vector<bool>(m_size, false), {}, m_dtypes, KnownShapes(m_model).carried(m_called[1], initial),
+                           recompute};
         for (const size_t i : m_variables) asked.wanted[i] = true;
         asked.seeded = asked.wanted;
         return asked;

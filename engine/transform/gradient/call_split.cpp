@@ -1,5 +1,7 @@
 #include "engine/transform/gradient/call_split.h"
 
+#include "engine/transform/gradient/known_shapes.h"
+
 #include <algorithm>
 #include <fnmatch.h>
 #include <unordered_set>
@@ -41,6 +43,11 @@ public:
         m_inputs = function.inputs.size();
         m_outputs = function.outputs.size();
         m_both = copyGraph(function, freshFunctionId(m_model, m_name + "_forward"));
+        for (size_t i = 0; i < m_inputs && i < m_request.shapes.size(); ++i) {
+            TensorType& type = m_both.value(m_both.inputs[i]).type;
+            if (!type.isReference && !type.signature) type.shape = moreOf(type.shape, m_request.shapes[i]);
+        }
+        KnownShapes(m_model).refine(m_both);
         LS_CHECK_OK(differentiate());
         part();
         save();

@@ -17,6 +17,7 @@ struct SplitRequest {
     std::vector<bool> wanted;           ///< inputs that get a gradient
     std::vector<bool> seeded;           ///< outputs for which one comes
     std::vector<DType> dtypes;          ///< of the inputs' gradients
+    std::vector<Shape> shapes;          ///< that the inputs have whenever it is called
     std::vector<std::string> recompute; ///< names or kinds of operators that are computed again instead of kept: 'block_1/*', 'Tanh'
 };
 

@@ -2,7 +2,10 @@
 #include "engine/transform/gradient/gradient_rules.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <vector>
 
 namespace loopscope {
 
@@ -86,13 +89,32 @@ Grad conj(Case& c, Grad v)
     return dtype == DType::c64 || dtype == DType::c128 ? call(c, "Conj", v) : v;
 }
 
+namespace {
+
+/// `g`, which has the shape `from`, summed over what an operand of the shape `to` was repeated in; both are known.
+Grad summedTo(Case& c, Grad g, const Shape& from, const Shape& to)
+{
+    if (!g.valid() || from == to) return g;
+    std::vector<int32_t> axes;
+    const int more = from.rank() - to.rank();
+    for (int d = 0; d < from.rank(); ++d)
+        if (d < more || from[d] != to[d - more]) axes.push_back(d);
+    const Grad sum = sumOver(c, g, c.nodes.integers(axes));
+    if (static_cast<int>(axes.size()) == more) return sum; // nothing but what is in front
+    return reshape(c, sum, c.nodes.integers(std::vector<int32_t>(to.dims().begin(), to.dims().end())));
+}
+
+} // namespace
+
 void giveBroadcast(Case& c, size_t i, Grad gi, size_t k, Grad gk)
 {
     const Grad a = c.x[i], b = c.x[k];
-    if (hasStaticShape(c, a) && hasStaticShape(c, b) && typeOf(c, a).shape == typeOf(c, b).shape) {
-        c.dx[i] = gi;
-        c.dx[k] = gk;
-        return;
+    if (hasStaticShape(c, a) && hasStaticShape(c, b)) {
+        if (const std::optional<Shape> both = broadcastShapes(typeOf(c, a).shape, typeOf(c, b).shape)) {
+            c.dx[i] = c.wanted[i] ? summedTo(c, gi, *both, typeOf(c, a).shape) : Grad();
+            c.dx[k] = c.wanted[k] ? summedTo(c, gk, *both, typeOf(c, b).shape) : Grad();
+            return;
+        }
     }
     const Grad shapes[] = {shapeOf(c, a), shapeOf(c, b)};
     const std::vector<Grad> axes = c.nodes.add("BroadcastGradientArgs", shapes);
@@ -105,7 +127,9 @@ void giveBroadcast(Case& c, Grad gx, Grad gy) { giveBroadcast(c, 0, gx, 1, gy); 
 Grad reduceTo(Case& c, Grad g, Grad operand)
 {
     const Grad y = c.y[0];
-    if (hasStaticShape(c, operand) && hasStaticShape(c, y) && typeOf(c, operand).shape == typeOf(c, y).shape) return g;
+    if (hasStaticShape(c, operand) && hasStaticShape(c, y))
+        if (broadcastShapes(typeOf(c, operand).shape, typeOf(c, y).shape) == typeOf(c, y).shape)
+            return summedTo(c, g, typeOf(c, y).shape, typeOf(c, operand).shape);
     const Grad shapes[] = {shapeOf(c, operand), shapeOf(c, y)};
     return reshape(c, sumOver(c, g, c.nodes.add("BroadcastGradientArgs", shapes)[0]), shapes[0]);
 }

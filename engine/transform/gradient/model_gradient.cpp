@@ -3,6 +3,7 @@
 #include "engine/transform/function_calls.h"
 #include "engine/transform/gradient/activity.h"
 #include "engine/transform/gradient/call_gradients.h"
+#include "engine/transform/gradient/known_shapes.h"
 
 #include <algorithm>
 
@@ -58,6 +59,7 @@ Result<ModelGradient> addGradients(Model& model, const GradientRequest& request)
     resolveFunctionCalls(model);
     ModelGradient answer;
     const size_t before = operatorCount(model);
+    KnownShapes(model).refine(model.graph(request.graph));
     FunctionalGradients calls(model, request.recompute);
     GraphEditor editor(model, request.graph);
     const auto first = static_cast<int64_t>(editor.graph().operators.size());
