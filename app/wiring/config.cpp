@@ -1,6 +1,7 @@
 #include "app/wiring/config.h"
 
 #include "engine/base/bytes.h"
+#include "engine/base/cpu_level.h"
 #include "engine/base/text.h"
 #include "engine/base/trimmed.h"
 
@@ -168,6 +169,10 @@ Result<Config> parseConfig(const std::string& path, std::string_view text)
 
 Result<Config> loadConfig()
 {
+    if (const char* level = std::getenv(kCpuLevelVariable); level != nullptr && !cpuLevelFromName(level))
+        return Error(ErrorCode::usage, kCpuLevelVariable)
+            .found(std::string("'") + level + "'")
+            .expected("baseline, avx2, avx512 or avx512vnni");
     std::string path;
     bool demanded = false;
     if (const char* named = std::getenv("LOOPSCOPE_CONFIG"); named != nullptr && *named != '\0') {

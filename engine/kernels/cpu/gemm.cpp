@@ -2,6 +2,8 @@
 // perform the same additions and multiplications on every output, so results are equal bit for bit.
 #include "engine/kernels/cpu/gemm.h"
 
+#include "engine/base/cpu_level.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -18,8 +20,7 @@ namespace loopscope {
 namespace {
 
 #if LS_HAS_AVX2
-const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
-const bool kUseFma = kUseAvx2 && __builtin_cpu_supports("fma") != 0;
+const bool kUseAvx2 = cpuHas(CpuLevel::avx2);
 #endif
 
 using Vec4 = float __attribute__((vector_size(16)));
@@ -241,7 +242,7 @@ void multiplyAdd(const int16_t* x, const int16_t* w, int64_t count, uint32_t* su
 void fusedMultiplyAdd(float x, const float* w, int64_t count, float* sums)
 {
 #if LS_HAS_AVX2
-    if (kUseFma) return fusedMultiplyAddFma(x, w, count, sums);
+    if (kUseAvx2) return fusedMultiplyAddFma(x, w, count, sums);
 #endif
     for (int64_t i = 0; i < count; ++i) sums[i] = std::fma(x, w[i], sums[i]);
 }

@@ -1,5 +1,7 @@
 // The output stage of quantized convolutions, a row of channels at a time: it takes most of the time of a small convolution.
 #include "engine/kernels/cpu/nn_common.h"
+
+#include "engine/base/cpu_level.h"
 #include "engine/kernels/cpu/output_stage_avx512.h"
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace {
 
 #if LS_HAS_AVX2
 
-const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0, kUseAvx512 = hasAvx512();
+const bool kUseAvx2 = cpuHas(CpuLevel::avx2), kUseAvx512 = cpuHas(CpuLevel::avx512);
 
 /// Rows of 8 channels; how many channels were done.
 template <typename T> [[gnu::target("avx2")]] int64_t applyRowAvx2(const OutputStage& stage, const int32_t* sums, const int32_t* bias,

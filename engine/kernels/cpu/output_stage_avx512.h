@@ -9,12 +9,6 @@ namespace loopscope {
 
 #define LS_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl")]]
 
-/// Whether this machine can run it.
-inline bool hasAvx512()
-{
-    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-}
-
 /// The first `count` ≤ 16 numbers; the others are 0.
 LS_AVX512 inline __m512i loadChannels(const int32_t* p, __mmask16 mask) { return _mm512_maskz_loadu_epi32(mask, p); }
 inline __mmask16 maskOf(int64_t count) { return count >= 16 ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << count) - 1U); }

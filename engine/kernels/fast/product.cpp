@@ -2,6 +2,7 @@
 // when the program starts.
 #include "engine/kernels/fast/product.h"
 
+#include "engine/base/cpu_level.h"
 #include "engine/kernels/fast/product_avx512.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ namespace {
 
 #if LS_HAS_AVX2
 
-const bool kIsWide = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+const bool kIsWide = cpuHas(CpuLevel::avx2);
 
 template <int rowCount> [[gnu::target("avx2,fma")]] void tileFma(const float* const* rows, int64_t depth, const float* panel,
                                                                  const FloatFinish& finish, float* to, int64_t stride)

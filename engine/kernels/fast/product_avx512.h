@@ -1,6 +1,7 @@
 // The loops of product.h for machines with AVX-512. Only product.cpp, which chooses, and tests call them.
 #pragma once
 
+#include "engine/base/cpu_level.h"
 #include "engine/kernels/fast/product.h"
 
 #include <cstdint>
@@ -16,8 +17,8 @@
 namespace loopscope::fast::avx512 {
 
 /// Whether this machine can run the loops of floats, and those of integers.
-inline bool hasFloats() { return __builtin_cpu_supports("avx512f") != 0; }
-inline bool hasPairs() { return hasFloats() && __builtin_cpu_supports("avx512vnni") != 0; }
+inline bool hasFloats() { return cpuHas(CpuLevel::avx512); }
+inline bool hasPairs() { return cpuHas(CpuLevel::avx512vnni); }
 
 /// One or two panels, `apart` numbers from each other.
 void multiplyTiles(const float* const* rows, int count, int64_t depth, const float* panel, int panels, int64_t apart,

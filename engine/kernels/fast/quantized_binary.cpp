@@ -1,5 +1,6 @@
 // ADD, SUB and MUL of 8-bit integers with the two roundings of the reference's fixed point: what the reference does by cases is done by
 // masks here, eight numbers at a time where the machine has AVX2. Equal bits.
+#include "engine/base/cpu_level.h"
 #include "engine/kernels/cpu/output_stage_avx512.h"
 #include "engine/kernels/cpu/quantized_math.h"
 #include "engine/kernels/fast/binary.h"
@@ -54,7 +55,7 @@ template <bool isProduct> inline int32_t combined(int32_t x, int32_t y, const Qu
 
 #if LS_HAS_AVX2
 
-const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0, kUseAvx512 = hasAvx512();
+const bool kUseAvx2 = cpuHas(CpuLevel::avx2), kUseAvx512 = cpuHas(CpuLevel::avx512);
 
 [[gnu::target("avx2")]] inline __m256i widened(const int8_t* x)
 {

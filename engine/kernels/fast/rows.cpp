@@ -1,6 +1,7 @@
 // Copies, bias and activation around the tiles, and constant weights as panels.
 #include "engine/kernels/fast/rows.h"
 
+#include "engine/base/cpu_level.h"
 #include "engine/base/vectorised.h"
 #include "engine/kernels/cpu/output_stage_avx512.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 #if LS_HAS_AVX2
 
-const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0, kUseAvx512 = hasAvx512();
+const bool kUseAvx2 = cpuHas(CpuLevel::avx2), kUseAvx512 = cpuHas(CpuLevel::avx512);
 
 /// Eight columns of a tile: what belongs to a channel is loaded once for all rows.
 template <typename T> [[gnu::target("avx2")]] void finishEight(const int32_t* sums, int rows, const OutputStage& stage, int64_t channel,

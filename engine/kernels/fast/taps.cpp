@@ -2,6 +2,8 @@
 // pointers. A block of channels goes along a whole row of pixels, so that its weights stay at hand.
 #include "engine/kernels/fast/product.h"
 
+#include "engine/base/cpu_level.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -56,8 +58,8 @@ namespace {
 
 #if LS_HAS_AVX2
 
-const bool kIsWide = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-const bool kHasPairs = kIsWide && __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
+const bool kIsWide = cpuHas(CpuLevel::avx2);
+const bool kHasPairs = cpuHas(CpuLevel::avx512vnni);
 
 /// One block of channels from `first` on of all pixels; its weights are `apart` floats from tap to tap.
 template <int vectors> [[gnu::target("avx2,fma"), gnu::always_inline]] inline void sumTaps(const float* const* taps, int64_t tapCount,
