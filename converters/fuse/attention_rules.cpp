@@ -15,6 +15,8 @@ constexpr const char *kAttention = "odml.scaled_dot_product_attention", *kCompos
 constexpr std::array<int64_t, 4> kHeadsFirst = {0, 2, 1, 3}, ///< [batch, steps, heads, depth] to [batch, heads, steps, depth], and back
     kDepthThird = {0, 2, 3, 1};                              ///< the same, and the last two the other way round
 
+bool isAmong(const std::vector<OperatorId>& ops, OperatorId op) { return std::ranges::find(ops, op) != ops.end(); }
+
 class AttentionReader {
 public:
     AttentionReader(Site& site, OperatorId product) : m_site(site), m_graph(site.editor().graph()), m_product(product) {}
@@ -149,9 +151,11 @@ private:
 
     Outcome write()
     {
-        std::vector<OperatorId> inOrder;
+        std::vector<OperatorId> inOrder, ofConstants; // a scale may be kept in halves: what widens it is part of the body
+        for (const OperatorId op : m_ops)
+            for (const ValueId input : m_graph.op(op).inputs) m_site.constants().collectProducers(input, ofConstants);
         for (const OperatorId op : m_site.editor().order())
-            if (std::ranges::find(m_ops, op) != m_ops.end()) inOrder.push_back(op);
+            if (isAmong(m_ops, op) || isAmong(ofConstants, op)) inOrder.push_back(op);
         std::vector<ValueId> inputs = {m_query};
         for (const ValueId input : {m_key, m_value, m_mask})
             if (input.valid()) inputs.push_back(input);
@@ -169,6 +173,7 @@ private:
                             {"name", std::string(kAttention)}};
         draft.inputs = std::move(inputs);
         draft.results = {type};
+        std::erase_if(inOrder, [&](OperatorId op) { return !isAmong(m_ops, op); });
         Outcome outcome = Outcome::made(m_site.fuse(std::move(inOrder), std::move(draft), {}));
         outcome.to = kComposite;
         return outcome;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::array kUnary = {"ceil",  "exp",  "floor", "neg",    "relu",     "relu6", "relu_n1_to_1",
                                "round", "tanh", "sqrt",  "square", "logistic", "abs"};
-constexpr std::array kBinary = {"add", "sub", "mul", "div", "maximum", "minimum"};
 constexpr std::array kMovements = {"depth_to_space", "space_to_depth", "expand_dims", "squeeze", "reshape", "transpose"};
 
 bool isOneOf(std::span<const char* const> names, std::string_view kind) { return std::ranges::find(names, kind) != names.end(); }
