@@ -428,6 +428,7 @@ Status runSolveLs(const KernelArgs& args)
         !(Shape(rhs.dims().first(static_cast<size_t>(rhs.rank() - 2))) == in.outer))
         return invalidArgument("Input matrix and rhs are incompatible: " + toString(args.in(0).shape) + " and " + toString(rhs));
     const int64_t sides = rhs.back(), n = std::min(in.rows, in.columns);
+    if (args.in(2).shape.rank() != 0) return invalidArgument("l2_regularizer must be scalar, got shape " + tfShapeText(args.in(2).shape));
     const double l2 = *args.in(2).as<double>();
     LS_CHECK_OK(tfAllocate(args, 0, in.with({in.columns, sides})));
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 using namespace loopscope;
@@ -143,6 +144,23 @@ template <bool isLogarithmic> Status runDeterminant(const KernelArgs& args)
     });
 }
 
+/// Fills the lower triangle of `out` with L, L · Lᴴ = in; false where in has no such form.
+template <typename T> bool factorCholesky(const T* in, T* out, int64_t n)
+{
+    LoopPace pace;
+    for (int64_t r = 0; r < n; ++r)
+        for (int64_t c = 0; c <= r; ++c) {
+            pace.did(c + 1);
+            T sum = in[r * n + c];
+            for (int64_t k = 0; k < c; ++k) sum -= out[r * n + k] * conjugate(out[c * n + k]);
+            if (r == c && !(std::real(sum) > 0)) return false;
+            out[r * n + c] = r > c ? sum / out[c * n + c] : T(std::sqrt(std::real(sum)));
+        }
+    return true;
+}
+
+/// A matrix that is not positive definite gives NaN in its lower triangle, and TensorFlow's NaN of complex numbers is 0
+/// (std::numeric_limits knows none of them); there is no error (core/kernels/linalg/cholesky_op.cc).
 Status runCholesky(const KernelArgs& args)
 {
     LS_TRY(const int64_t n, squareSize(args.in(0)));
@@ -152,20 +170,8 @@ Status runCholesky(const KernelArgs& args)
             const T* in = args.in(0).as<T>() + at;
             T* out = args.out(0).as<T>() + at;
             std::fill(out, out + n * n, T(0));
-            LoopPace pace;
-            for (int64_t r = 0; r < n; ++r)
-                for (int64_t c = 0; c <= r; ++c) {
-                    pace.did(c + 1);
-                    T sum = in[r * n + c];
-                    for (int64_t k = 0; k < c; ++k) sum -= out[r * n + k] * conjugate(out[c * n + k]);
-                    if (r > c) {
-                        out[r * n + c] = sum / out[c * n + c];
-                    } else {
-                        if (!(std::real(sum) > 0))
-                            return invalidArgument("Cholesky decomposition was not successful. The input might not be valid.");
-                        out[r * n + c] = T(std::sqrt(std::real(sum)));
-                    }
-                }
+            if (factorCholesky(in, out, n)) continue;
+            for (int64_t r = 0; r < n; ++r) std::fill(out + r * n, out + r * n + r + 1, std::numeric_limits<T>::quiet_NaN());
         }
         return {};
     });

@@ -199,8 +199,7 @@ Status runDiag(const KernelArgs& args)
 Status runDiagPart(const KernelArgs& args)
 {
     const Shape& in = args.in(0).shape;
-    if (in.rank() == 0 || in.rank() % 2 != 0)
-        return invalidArgument("The rank of the tensor should be even and positive, got shape " + toString(in));
+    if (in.rank() % 2 != 0) return invalidArgument("The rank of the tensor should be even and positive, got shape " + toString(in));
     const int half = in.rank() / 2;
     for (int d = 0; d < half; ++d)
         if (in[d] != in[half + d])

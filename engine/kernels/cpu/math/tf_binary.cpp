@@ -157,6 +157,13 @@ struct RightShiftOp {
     template <typename T> T operator()(T a, T b) const { return static_cast<T>(a >> shiftBy(b)); }
 };
 
+/// Of complex numbers, the gradients of 1/x, √x and 1/√x take the conjugate of y; those of tanh and sigmoid do not.
+template <typename T> T conjugated(T y)
+{
+    if constexpr (requires { y.imag(); }) return std::conj(y);
+    else return y;
+}
+
 // Gradients: the first operand is y or x, the second dy (core/kernels/cwise_ops_gradients.h, relu_op_functor.h).
 struct TanhGradOp {
     template <typename T> T operator()(T y, T dy) const { return dy * (T(1) - y * y); }
@@ -166,13 +173,13 @@ struct SigmoidGradOp {
     template <typename T> static T vector(T y, T dy) { return dy * (y * (T(1) - y)); } ///< as whole vectors are computed
 };
 struct SqrtGradOp {
-    template <typename T> T operator()(T y, T dy) const { return dy * T(0.5) / y; }
+    template <typename T> T operator()(T y, T dy) const { return dy * T(0.5) / conjugated(y); }
 };
 struct RsqrtGradOp {
-    template <typename T> T operator()(T y, T dy) const { return T(-0.5) * (dy * y) * (y * y); }
+    template <typename T> T operator()(T y, T dy) const { return T(-0.5) * (dy * conjugated(y)) * (conjugated(y) * conjugated(y)); }
 };
 struct InverseGradOp {
-    template <typename T> T operator()(T y, T dy) const { return -dy * y * y; }
+    template <typename T> T operator()(T y, T dy) const { return -dy * conjugated(y) * conjugated(y); }
 };
 // Of these the operands are dy and then x or y.
 struct ReluGradOp {
@@ -281,11 +288,16 @@ template <typename Op, typename T> Status runWholeVectors(const KernelArgs& args
 }
 
 /// Gradients do not broadcast.
+Status checkOneShape(const KernelArgs& args)
+{
+    if (args.in(0).shape == args.in(1).shape) return {};
+    return invalidArgument("Inputs to operation " + nodeOf(args) + " must have the same size and shape. Input 0: " +
+                           toString(args.in(0).shape) + " != input 1: " + toString(args.in(1).shape));
+}
+
 template <typename Op, typename... Lists> Status runGradient(const KernelArgs& args)
 {
-    if (!(args.in(0).shape == args.in(1).shape))
-        return invalidArgument("Inputs to operation " + nodeOf(args) + " must have the same size and shape. Input 0: " +
-                               toString(args.in(0).shape) + " != input 1: " + toString(args.in(1).shape));
+    LS_CHECK_OK(checkOneShape(args));
     if constexpr (requires { Op::template vector<float>; }) {
         if (args.in(0).dtype == DType::f32) return runWholeVectors<Op, float>(args);
         if (args.in(0).dtype == DType::f64) return runWholeVectors<Op, double>(args);
@@ -295,6 +307,7 @@ template <typename Op, typename... Lists> Status runGradient(const KernelArgs& a
 
 Status runLeakyReluGrad(const KernelArgs& args)
 {
+    LS_CHECK_OK(checkOneShape(args));
     const auto alpha = static_cast<float>(attributeFloat(attributesOf(args), "alpha", 0.2));
     return forDType<TfWide>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
         computeBinary<T, T>(args.in(0), args.in(1), args.out(0), [alpha](T dy, T x) { return x > T(0) ? dy : dy * static_cast<T>(alpha); });

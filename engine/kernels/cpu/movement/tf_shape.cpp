@@ -118,9 +118,16 @@ Status runExpandDims(const KernelArgs& args)
 
 Status runFill(const KernelArgs& args)
 {
-    if (args.in(0).shape.rank() != 1) return invalidArgument("dims must be a vector of int, got shape " + toString(args.in(0).shape));
+    if (args.in(0).shape.rank() > 1) return invalidArgument("dims must be a vector of int, got shape " + toString(args.in(0).shape));
     if (args.in(1).elementCount() != 1) return invalidArgument("value must be a scalar, got shape " + toString(args.in(1).shape));
-    LS_TRY(const Shape shape, tfShapeOperand(args.in(0)));
+    Shape shape;
+    if (args.in(0).shape.rank() == 1) {
+        LS_TRY(shape, tfShapeOperand(args.in(0)));
+    } else { // one number, as graphs of version 0 had it
+        const int64_t count = tfIntegers(args.in(0))[0];
+        if (count < 0) return invalidArgument("dims must be non-negative, got " + std::to_string(count));
+        shape.append(count);
+    }
     LS_TRY(const TfSource value, TfSource::of(args.in(1)));
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, shape));

@@ -35,7 +35,7 @@ Result<PlacedAxis> placeAxis(const TfWindowSpec& spec, size_t dim, int64_t input
         both = axis.padding + spec.explicitPadding[2 * dim + 1];
     }
     axis.output = (input + both - reach + axis.stride) / axis.stride;
-    if (input + both < reach)
+    if (input + both - reach + axis.stride < 0)
         return invalidArgument("Computed output size would be negative: " + std::to_string(axis.output) +
                                " [input_size: " + std::to_string(input) + ", effective_filter_size: " + std::to_string(reach) +
                                ", stride: " + std::to_string(axis.stride) + "]");

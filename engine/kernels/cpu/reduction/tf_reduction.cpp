@@ -234,6 +234,8 @@ template <bool all> Status runLogic(const KernelArgs& args)
 
 template <bool largest> Status runArg(const KernelArgs& args)
 {
+    if (args.in(1).shape.rank() != 0)
+        return invalidArgument("dim must be a scalar, but received tensor of shape: " + tfShapeText(args.in(1).shape));
     LS_TRY(const int64_t dimension, tfInteger(args, 1, "dim"));
     const Shape& in = args.in(0).shape;
     LS_TRY(const int axis, tfAxis(dimension, in.rank(), "Expected dimension"));
@@ -265,6 +267,7 @@ template <bool largest> Status runArg(const KernelArgs& args)
 
 template <bool product> Status runScan(const KernelArgs& args)
 {
+    if (args.in(1).shape.rank() != 0) return invalidArgument("ScanOp: axis must be a scalar, not " + tfShapeText(args.in(1).shape));
     LS_TRY(const int64_t operand, tfInteger(args, 1, "axis"));
     const Shape& shape = args.in(0).shape;
     LS_TRY(const int axis, tfAxis(operand, shape.rank(), "ScanOp: Expected scan axis"));

@@ -82,7 +82,7 @@ Status runCtcGreedyDecoder(const KernelArgs& args)
 Status runCumulativeLogsumexp(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
-    if (args.in(1).elementCount() != 1) return invalidArgument("ScanOp: axis must be a scalar, not " + tfShapeText(args.in(1).shape));
+    if (args.in(1).shape.rank() != 0) return invalidArgument("ScanOp: axis must be a scalar, not " + tfShapeText(args.in(1).shape));
     const int64_t asked = tfIntegers(args.in(1))[0];
     const int rank = shape.rank();
     if (asked < -rank || asked >= rank)

@@ -112,6 +112,7 @@ Status runRaggedFillEmptyRows(const KernelArgs& args)
 /// The gradient of the values, and that of the default: the sum over what no entry went to.
 Status runFillEmptyRowsGrad(const KernelArgs& args)
 {
+    if (args.in(1).shape.rank() != 1) return invalidArgument("grad_values must be a vector, saw: " + tfShapeText(args.in(1).shape));
     const std::vector<int64_t> from = tfIntegers(args.in(0));
     const int64_t count = args.in(1).elementCount();
     for (size_t e = 0; e < from.size(); ++e) LS_CHECK_OK(checkRow(from[e], count, e, "Elements in reverse index map: entry "));
