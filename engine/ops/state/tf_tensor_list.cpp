@@ -6,26 +6,11 @@ using namespace loopscope;
 
 namespace {
 
-OpDef list(TfArity arity, std::string_view operands, std::string_view summary, Status (*infer)(InferContext&) = inferAtRunTime)
-{
-    return tfDef(arity, operands, summary, infer);
-}
+OpDef list(TfArity arity, std::string_view operands, std::string_view summary) { return tfDef(arity, operands, summary); }
 
 Status inferScalar(InferContext& context)
 {
     context.output(0).shape = Shape();
-    return {};
-}
-
-/// The popped element has the shape that operand 1 asks for, if that is constant and definite: what a gradient loop computes from the
-/// element is planned before it runs.
-Status inferPopBack(InferContext& context)
-{
-    if (!context.has(1) || !context.input(1).shape.hasRank() || context.input(1).shape.rank() != 1) return {}; // a scalar −1: any shape
-    const std::optional<std::vector<int64_t>> dims = context.intValues(1);
-    if (!dims || dims->size() > kMaxRank || std::ranges::any_of(*dims, [](int64_t dim) { return dim < 0; })) return {};
-    const Shape shape{std::span<const int64_t>(*dims)};
-    if (checkedElementCount(shape)) context.output(1).shape = shape;
     return {};
 }
 
@@ -36,7 +21,7 @@ LS_DEFINE_OP(tf, TensorListReserve) { return list({2, 2}, "element_shape, num_el
 LS_DEFINE_OP(tf, TensorListPushBack) { return list({2, 2}, "list, tensor", "The list with a tensor appended."); }
 LS_DEFINE_OP(tf, TensorListPopBack)
 {
-    return list({2, 2, 2, 2}, "list, element_shape", "The list without its last element, and that element.", inferPopBack);
+    return list({2, 2, 2, 2}, "list, element_shape", "The list without its last element, and that element.");
 }
 LS_DEFINE_OP(tf, TensorListGetItem) { return list({3, 3}, "list, index, element_shape", "An element; zeros if it was not set."); }
 LS_DEFINE_OP(tf, TensorListSetItem) { return list({3, 3}, "list, index, tensor", "The list with an element replaced."); }
