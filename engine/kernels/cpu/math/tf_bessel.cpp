@@ -35,10 +35,11 @@ double besselK0(double x) { return besselK(0, x); }
 double besselK1(double x) { return besselK(1, x); }
 double besselK0e(double x) { return besselKScaled(0, x); }
 double besselK1e(double x) { return besselKScaled(1, x); }
-double besselJ0(double x) { return ::j0(x); }
-double besselJ1(double x) { return ::j1(x); }
-double besselY0(double x) { return x <= 0 ? -kInfinity : ::y0(x); }
-double besselY1(double x) { return x <= 0 ? -kInfinity : ::y1(x); }
+// Of infinity TensorFlow's have no value, where the C library gives their limit 0.
+double besselJ0(double x) { return std::isinf(x) ? kNan : ::j0(x); }
+double besselJ1(double x) { return std::isinf(x) ? kNan : ::j1(x); }
+double besselY0(double x) { return x <= 0 ? -kInfinity : std::isinf(x) ? kNan : ::y0(x); }
+double besselY1(double x) { return x <= 0 ? -kInfinity : std::isinf(x) ? kNan : ::y1(x); }
 
 double exponentialIntegral(double x) { return x < 0 ? kNan : x == 0 ? -kInfinity : std::expint(x); }
 

@@ -157,7 +157,8 @@ struct RightShiftOp {
     template <typename T> T operator()(T a, T b) const { return static_cast<T>(a >> shiftBy(b)); }
 };
 
-/// Of complex numbers, the gradients of 1/x, √x and 1/√x take the conjugate of y; those of tanh and sigmoid do not.
+/// Of complex numbers, the gradients of 1/x, √x and 1/√x take the conjugate of y; those of tanh and sigmoid do not. The same three give 0
+/// where dy is 0, whatever y is.
 template <typename T> T conjugated(T y)
 {
     if constexpr (requires { y.imag(); }) return std::conj(y);
@@ -173,13 +174,16 @@ struct SigmoidGradOp {
     template <typename T> static T vector(T y, T dy) { return dy * (y * (T(1) - y)); } ///< as whole vectors are computed
 };
 struct SqrtGradOp {
-    template <typename T> T operator()(T y, T dy) const { return dy * T(0.5) / conjugated(y); }
+    template <typename T> T operator()(T y, T dy) const { return dy == T(0) ? T(0) : dy * T(0.5) / conjugated(y); }
 };
 struct RsqrtGradOp {
-    template <typename T> T operator()(T y, T dy) const { return T(-0.5) * (dy * conjugated(y)) * (conjugated(y) * conjugated(y)); }
+    template <typename T> T operator()(T y, T dy) const
+    {
+        return dy == T(0) ? T(0) : T(-0.5) * (dy * conjugated(y)) * (conjugated(y) * conjugated(y));
+    }
 };
 struct InverseGradOp {
-    template <typename T> T operator()(T y, T dy) const { return -dy * conjugated(y) * conjugated(y); }
+    template <typename T> T operator()(T y, T dy) const { return dy == T(0) ? T(0) : -dy * conjugated(y) * conjugated(y); }
 };
 // Of these the operands are dy and then x or y.
 struct ReluGradOp {

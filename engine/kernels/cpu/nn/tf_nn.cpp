@@ -43,12 +43,27 @@ template <bool logarithm> Status runSoftmax(const KernelArgs& args)
     });
 }
 
+/// Where an operand of one or two dimensions has the element of a row and a column of what it is broadcast to.
+struct Broadcast2 {
+    int64_t row = 0, column = 0;
+
+    explicit Broadcast2(const Shape& shape)
+        : row(shape.rank() == 2 && shape[0] != 1 ? shape[1] : 0),
+          column(shape.rank() > 0 && shape.back() != 1 ? 1 : 0)
+    {
+    }
+};
+
+/// Labels by class, or (sparse) the number of the class of each row. The former and the logits are broadcast to each other.
 template <bool sparse> Status runCrossEntropy(const KernelArgs& args)
 {
-    const Shape& shape = args.in(0).shape;
+    Shape shape = args.in(0).shape;
     const Shape& labels = args.in(1).shape;
+    if (!sparse) {
+        LS_TRY(shape, tfBroadcast(shape, labels));
+    }
     if (shape.rank() != 2) return invalidArgument("logits must be 2-dimensional, but got shape " + toString(shape));
-    if (sparse ? labels.rank() != 1 || labels[0] != shape[0] : !(labels == shape))
+    if (sparse && (labels.rank() != 1 || labels[0] != shape[0]))
         return invalidArgument("logits and labels must have the same first dimension, got logits shape " + toString(shape) +
                                " and labels shape " + toString(labels));
     const int64_t width = shape[1];
@@ -60,17 +75,20 @@ template <bool sparse> Status runCrossEntropy(const KernelArgs& args)
                                    std::to_string(width) + ").");
     LS_CHECK_OK(tfAllocate(args, 0, Shape({shape[0]})));
     LS_CHECK_OK(tfAllocate(args, 1, shape));
+    const Broadcast2 ofLogits(args.in(0).shape), ofLabels(labels);
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         std::vector<double> row;
+        std::vector<T> x(static_cast<size_t>(width));
         for (int64_t r = 0; r < shape[0]; ++r) {
-            const T* x = args.in(0).as<T>() + r * width;
-            const double total = softmaxRow(x, width, row);
+            for (int64_t i = 0; i < width; ++i) x[static_cast<size_t>(i)] = args.in(0).as<T>()[r * ofLogits.row + i * ofLogits.column];
+            const double total = softmaxRow(x.data(), width, row);
             double loss = 0;
             for (int64_t i = 0; i < width; ++i) {
-                const double label = sparse ? (classes[static_cast<size_t>(r)] == i ? 1.0 : 0.0)
-                                            : static_cast<double>(Element<T>::load(args.in(1).as<T>()[r * width + i]));
-                if (label != 0) loss += label * (total - static_cast<double>(Element<T>::load(x[i])));
+                const double label =
+                    sparse ? (classes[static_cast<size_t>(r)] == i ? 1.0 : 0.0)
+                           : static_cast<double>(Element<T>::load(args.in(1).as<T>()[r * ofLabels.row + i * ofLabels.column]));
+                if (label != 0) loss += label * (total - static_cast<double>(Element<T>::load(x[static_cast<size_t>(i)])));
                 args.out(1).as<T>()[r * width + i] = Element<T>::store(static_cast<C>(row[static_cast<size_t>(i)] - label));
             }
             args.out(0).as<T>()[r] = Element<T>::store(static_cast<C>(loss));

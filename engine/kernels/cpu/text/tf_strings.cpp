@@ -279,7 +279,9 @@ Status runSubstr(const KernelArgs& args)
                                          "' at index " + std::to_string(parts.size()));
                 return;
             }
-            const int64_t to = from + std::clamp<int64_t>(lengths[p], 0, count - from);
+            const bool isRest =
+                lengths[p] < 0 && !countsCharacters(args); // of bytes a negative length is all that follow, of characters none
+            const int64_t to = from + (isRest ? count - from : std::clamp<int64_t>(lengths[p], 0, count - from));
             parts.emplace_back(
                 s.substr(starts[static_cast<size_t>(from)], starts[static_cast<size_t>(to)] - starts[static_cast<size_t>(from)]));
         }
