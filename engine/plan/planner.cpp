@@ -4,6 +4,7 @@
 #include "engine/ir/ids.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/constant_data.h"
 #include "engine/ops/op_traits.h"
 #include "engine/ops/tf_rules.h"
 
@@ -54,22 +55,6 @@ Status checkData(const Model& model, const Value& value)
         return Error(ErrorCode::badFile, "constant '" + value.id + "' holds " + std::to_string(value.constant->size()) + " bytes")
             .expected(std::to_string(byteSize(value.type.dtype, *count)));
     return {};
-}
-
-/// TensorFlow's constants are operators: inference sees their data before they have run.
-void showConstant(const Operator& op, std::span<Tensor* const> results)
-{
-    if (op.kind.name != "Const" || results.size() != 1 || !results[0]->shape.isStatic()) return;
-    const Attribute* value = findAttribute(op.attributes, "value");
-    const auto* tensor = value ? value->as<TensorAttribute>() : nullptr;
-    if (!tensor || !tensor->data || !tensor->data->hasBytes() || bitWidth(results[0]->dtype) == 0) return;
-    const Bytes& bytes = tensor->data->bytes();
-    if (bytes.size() != byteSize(results[0]->dtype, results[0]->elementCount())) return;
-    static std::byte nothing = {}; // an empty constant is known all the same: it is the shape of a scalar
-    results[0]->data = bytes.empty()
-                           ? &nothing
-                           : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
-    results[0]->bytes = bytes.size();
 }
 
 /// Shapes whose size is known before the value is computed. Strings and block formats have no fixed element size.
@@ -229,7 +214,7 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
         tensorsOfResults.push_back(&tensor);
     }
     if (op.kind.dialect == "tf") {
-        showConstant(op, tensorsOfResults);
+        if (tensorsOfResults.size() == 1) showConstant(op, *tensorsOfResults[0]);
         return {};
     }
     if (!planned.error) fold(op, inputs, tensorsOfResults, folded);

@@ -1,6 +1,7 @@
 #include "engine/transform/gradient/known_shapes.h"
 
 #include "engine/ops/catalog.h"
+#include "engine/ops/constant_data.h"
 #include "engine/transform/gradient/activity.h"
 
 #include <algorithm>
@@ -13,21 +14,6 @@ namespace {
 constexpr int kDeepestCalls = 64;
 
 size_t at(ValueId value) { return static_cast<size_t>(value.index); }
-
-/// Inference sees the data of TensorFlow's constants, which are operators.
-void showConstant(const Operator& op, Tensor& result)
-{
-    const Attribute* const value = findAttribute(op.attributes, "value");
-    const auto* const tensor = value ? value->as<TensorAttribute>() : nullptr;
-    if (!tensor || !tensor->data || !tensor->data->hasBytes() || !result.shape.isStatic() || bitWidth(result.dtype) == 0) return;
-    const Bytes& bytes = tensor->data->bytes();
-    if (bytes.size() != byteSize(result.dtype, result.elementCount())) return;
-    static std::byte nothing = {};
-    result.data = bytes.empty()
-                      ? &nothing
-                      : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
-    result.bytes = bytes.size();
-}
 
 } // namespace
 
@@ -111,7 +97,7 @@ private:
             if (m_graph.value(op.results[k]).type.isReference) continue;
             Tensor& result = m_tensors[at(op.results[k])];
             result.shape = moreOf(result.shape, found[k]);
-            if (op.kind.name == "Const") showConstant(op, result);
+            showConstant(op, result);
         }
     }
 
