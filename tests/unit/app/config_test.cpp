@@ -3,6 +3,9 @@
 
 #include "app/commands/commands.h"
 
+#include "engine/base/cpu_level.h"
+
+#include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,6 +68,15 @@ TEST(Config, malformed_lines_are_errors)
     EXPECT_THAT(message("[aliases]\nt = \"open\n"), HasSubstr("string does not end"));
     EXPECT_THAT(message("[aliases]\nt = \"a\" b\n"), HasSubstr("unexpected 'b'"));
     EXPECT_THAT(message("[defaults]\nseed =\n"), HasSubstr("expected a value"));
+}
+
+TEST(Config, anUnknownLevelOfInstructionsIsRefused)
+{
+    ASSERT_EQ(setenv(kCpuLevelVariable, "avx1024", 1), 0); // NOLINT(concurrency-mt-unsafe): tests run one by one
+    const auto config = loadConfig();
+    unsetenv(kCpuLevelVariable); // NOLINT(concurrency-mt-unsafe)
+    ASSERT_FALSE(config.ok());
+    EXPECT_THAT(config.error().message(), testing::AllOf(HasSubstr("LOOPSCOPE_CPU"), HasSubstr("avx1024"), HasSubstr("avx512vnni")));
 }
 
 } // namespace
