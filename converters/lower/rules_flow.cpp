@@ -83,7 +83,10 @@ Status finishCall(GraphLowering& l, std::string kind, std::vector<ValueId> input
                   const std::vector<bool>& arrays)
 {
     const auto isArray = [&](size_t k) { return k < arrays.size() && arrays[k]; };
-    for (size_t k = 0; k < types.size() && k < l.op().results.size(); ++k) {
+    if (types.size() != l.op().results.size())
+        return noForm("it has " + std::to_string(l.op().results.size()) + " results, and what it calls gives " +
+                      std::to_string(types.size()));
+    for (size_t k = 0; k < types.size(); ++k) {
         if (isArray(k)) continue;
         const TensorType& declared = l.declared(static_cast<int>(k));
         if (declared.dtype != DType::variant && declared.dtype != DType::unknown) types[k] = declared;

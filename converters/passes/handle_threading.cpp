@@ -143,7 +143,7 @@ void HandleThreading::handOn(OperatorId id, const Operator& op)
         m_editor.setInput(id, static_cast<int32_t>(i), now(op.inputs[i]));
         if (isLoop(op)) alias(results[i], rootOf(op.inputs[i]));
         else results.emplace_back();
-        if (std::ranges::find(added, rootOf(op.inputs[i])) != added.end()) m_twice = op.name;
+        if (std::ranges::find(added, rootOf(op.inputs[i])) != added.end()) m_obstacles.push_back({op.name, "one state goes into it twice"});
         added.push_back(rootOf(op.inputs[i]));
     }
     if (!isConcerned) return;
@@ -155,6 +155,9 @@ void HandleThreading::handOn(OperatorId id, const Operator& op)
         m_editor.setAttribute(id, "T", dtypesOf(m_editor.graph(), inputs));
         return;
     }
+    for (const ValueId result : op.results)
+        if (kind(result) == HandleFlow::handle || kind(result) == HandleFlow::gradient)
+            m_obstacles.push_back({op.name, "a state that begins in it leaves it"});
     const std::vector<ValueId> made = m_editor.setResults(id, results);
     for (size_t k = 0; k < added.size(); ++k) {
         m_editor.setType(made[op.results.size() + k], list());
@@ -192,9 +195,9 @@ Result<RewriteReport> threadAll(Model& model, const HandleFlow& flow, MakeThread
         if (!flow.any(g)) continue;
         const std::unique_ptr<HandleThreading> threading = make(edited, flow, g, called.contains(GraphId(static_cast<int64_t>(g))));
         LS_CHECK_OK(threading->run(report));
-        if (threading->twice().empty()) continue;
+        if (threading->obstacles().empty()) continue;
         report = {};
-        report.declined.push_back({threading->twice(), "one state goes into it twice"});
+        report.declined = threading->obstacles();
         return report;
     }
     model = std::move(edited);

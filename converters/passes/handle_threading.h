@@ -56,8 +56,8 @@ public:
     virtual ~HandleThreading() = default;
 
     Status run(RewriteReport& report);
-    /// An operator that is handed one state twice, which nothing could put together again; empty: there is none.
-    const std::string& twice() const { return m_twice; }
+    /// Operators behind which nothing would know what a state is: what makes the whole rewrite void.
+    const std::vector<Declined>& obstacles() const { return m_obstacles; }
 
 protected:
     /// What takes or makes a handle and is no loop, branch or call. `op`: as it was.
@@ -96,7 +96,7 @@ private:
     std::map<int32_t, int32_t> m_root; ///< of each handle: the one that it began as
     std::map<int32_t, ValueId> m_now;  ///< by root
     std::map<int32_t, HandleFlow::Kind> m_made;
-    std::string m_twice;
+    std::vector<Declined> m_obstacles;
 };
 
 using MakeThreading = std::unique_ptr<HandleThreading> (*)(Model& model, const HandleFlow& flow, size_t graph, bool isCalled);

@@ -72,14 +72,15 @@ ValueId Emitter::appendConst(Builder& b, const std::string& name, TensorType typ
     return b.editor().op(b.editor().append(std::move(draft), sources)).results.front();
 }
 
-/// Stands for a value on the side on which it is dead. Where it is asked for there, the run must fail as it did.
+/// Stands for a value on the side on which it is dead. Where it is asked for there, the run must fail as it did. A handle of no elements
+/// leads to nothing: what nobody looks at needs no state behind it.
 ValueId Emitter::deadStandIn(Builder& b, ValueId value)
 {
     const Graph& graph = m_flow.graph();
     const DType dtype = graph.value(value).type.dtype;
     const OperatorId source = m_flow.producer(value);
     const std::string name = graph.op(source).name;
-    if (dtype == DType::unknown || dtype == DType::resource) {
+    if (dtype == DType::unknown) {
         b.fail(source, "'" + name + "' leaves its branch, and nothing can stand for its dtype where it is dead");
         return {};
     }

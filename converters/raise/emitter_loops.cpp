@@ -103,6 +103,7 @@ Emitter::Items_ Emitter::bodyItems(Builder& b, const LoopShape& loop)
     for (const OperatorId id : m_regionNodes[static_cast<size_t>(loop.frame)]) {
         if (!chosen.contains(static_cast<int32_t>(id.index)) || !isItem(id)) continue;
         RegionItem item = itemOf(id);
+        if (item.lives == kNever) continue; // a Merge has it as an operand that never comes
         const bool isAgain = !isBody(item.lives);
         if (isAgain && conditions.top(item.lives) == loop.variable) continue; // behind the end of the loop
         if (isAgain && m_flow.role(id) == FlowRole::none && !m_flow.isPure(id))
@@ -113,7 +114,8 @@ Emitter::Items_ Emitter::bodyItems(Builder& b, const LoopShape& loop)
         std::erase_if(item.inputs, [](const auto& input) { return input.second == kNever; });
         items.push_back(std::move(item));
     }
-    addLoopItems(items, loop, [&](int32_t child) { return chosen.contains(m_items.ofLoop(child)); });
+    addLoopItems(items, loop,
+                 [&](int32_t child) { return chosen.contains(m_items.ofLoop(child)) && m_flow.livesOfFrame(child) != kNever; });
     for (RegionItem& item : items)
         if (m_items.isLoop(item.id)) {
             if (!isBody(item.lives)) b.fail(loop.condition, "the body reads a loop on the condition's side");
