@@ -59,6 +59,7 @@ Result<std::vector<std::string>> provedLines(const Model& before, const LtestSec
         std::string line = fusion.to + from + " (" + fusion.rule + ", " + std::string(equalityText(fusion.equality)) + ")";
         if (!verdict.isDecided || !verdict.holds) line += ": " + proofText(verdict);
         else if (!verdict.domain.empty()) line += ": " + verdict.domain.substr(0, verdict.domain.find(';'));
+        if (!fusion.note.empty()) line += "; " + fusion.note;
         lines.push_back(std::move(line));
     }
     for (size_t k = 0; k < proof.rolledBack.size(); ++k)

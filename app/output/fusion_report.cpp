@@ -29,6 +29,7 @@ void addFusion(JsonWriter& json, const Fusion& fusion, const FusionVerdict* verd
     json.key("from").beginArray();
     for (const std::string& name : fusion.from) json.value(name);
     json.endArray().key("to").value(fusion.to).key("class").value(equalityText(fusion.equality));
+    if (!fusion.note.empty()) json.key("note").value(fusion.note);
     if (verdict != nullptr) addVerdict(json, *verdict);
     json.endObject();
 }
@@ -58,9 +59,9 @@ std::vector<ReportTable> tablesOf(const Model& after, const ToldFusion& told, co
     if (told.isProved) rewrites.columns.insert(rewrites.columns.end(), {"verdict", "proof"});
     for (size_t k = 0; k < report.rewrites.size(); ++k) {
         const Fusion& fusion = report.rewrites[k];
-        ReportRow row{
-            {fusion.rule, join(fusion.from, ", "), fusion.to, fusion.graph + "/" + fusion.name, std::string(equalityText(fusion.equality))},
-            partnerOf(fusion.graph, fusion.name)};
+        ReportRow row{{fusion.note.empty() ? fusion.rule : fusion.rule + ": " + fusion.note, join(fusion.from, ", "), fusion.to,
+                       fusion.graph + "/" + fusion.name, std::string(equalityText(fusion.equality))},
+                      partnerOf(fusion.graph, fusion.name)};
         if (told.isProved) row.cells.insert(row.cells.end(), {wordOf(told.proof.proofs[k]), proofText(told.proof.proofs[k])});
         rewrites.rows.push_back(std::move(row));
     }
@@ -112,6 +113,7 @@ std::string fusionText(const ToldFusion& told)
         const Fusion& fusion = report.rewrites[k];
         text += fusion.to + "  " + fusion.graph + "/" + fusion.name + "  from " + join(fusion.from, ", ") + "  (" + fusion.rule + ", " +
                 std::string(equalityText(fusion.equality)) + ")\n";
+        if (!fusion.note.empty()) text += "    " + fusion.note + "\n";
         if (told.isProved) text += "    " + proofText(told.proof.proofs[k]) + "\n";
     }
     for (const FusionLabel& label : report.labels)

@@ -46,6 +46,18 @@ Outcome replaceCall(Site& site, const MarkedCall& call, OperatorDraft draft)
     if (draft.results.empty())
         for (const ValueId result : op.results) draft.results.push_back(site.editor().value(result).type);
     draft.name = op.name + "/fused";
+    if (site.isAskedFor(call.op)) { // by its name: it passes the results on
+        GraphEditor& editor = site.editor();
+        const OperatorId made = editor.insert(std::move(draft), Sources(call.op), InsertPoint::before(call.op));
+        editor.setControlInputs(made, op.controlInputs);
+        AttributeItems types;
+        for (const ValueId result : op.results) types.emplace_back(editor.value(result).type.dtype);
+        editor.setKind(call.op, {"tf", "IdentityN"});
+        editor.setInputs(call.op, editor.op(made).results);
+        editor.setAttributes(call.op, {{"T", std::move(types)}});
+        site.addParts(made, {});
+        return Outcome::made(made);
+    }
     const OperatorId ops[] = {call.op};
     const OperatorId made = site.editor().replace(ops, std::move(draft), op.results);
     site.addParts(made, {});
@@ -282,6 +294,7 @@ Outcome kerasLstm(Site& site, const MarkedCall& call)
 {
     const auto declined = [](std::string reason) { return Outcome::declined("UNIDIRECTIONAL_SEQUENCE_LSTM", std::move(reason)); };
     const Operator op = site.editor().op(call.op);
+    if (site.isAskedFor(call.op)) return declined("the call itself is asked for");
     if (op.results.size() != 5) return declined(std::to_string(op.results.size()) + " results, the rule wants 5");
     if (op.inputs.size() == 7) return declined("masked steps");
     if (op.inputs.size() != 6) return declined(std::to_string(op.inputs.size()) + " arguments, the rule wants 6");
@@ -391,6 +404,8 @@ Outcome fusable(Site& site, const MarkedCall& call)
         if (key == "tfl_fusable_op") continue;
         if (value.as<AttributeItems>() != nullptr || value.as<AttributeMap>() != nullptr)
             return declined("attribute " + key + " is a list");
+        if (!isOf(value, number) && !isOf(value, truth) && !isOf(value, text))
+            return declined("attribute " + key + " is no number, no truth and no text");
         setAttribute(list, key, value);
     }
     if (const std::string effect = sideEffect(site.model(), *call.callee, 0); !effect.empty())
@@ -424,14 +439,14 @@ std::span<const CompositeRule> compositeRules()
 {
     static constexpr std::array kRules = {
         CompositeRule{"embedding_matmul", false, embedding},
-        CompositeRule{"embedding_lookup", false, embedding}, // as the guide spells it
+        CompositeRule{"embedding_lookup", false, embedding, "embedding_matmul"},
         CompositeRule{"non_max_suppression_padded_v2", false, nonMaxSuppression},
         CompositeRule{"addons:DenseImageWarp", false, imageWarp},
         CompositeRule{"TFLite_Detection_PostProcess", false, detection},
         CompositeRule{"addons:MaxUnpooling2D", false, maxUnpooling},
         CompositeRule{"lstm_", true, kerasLstm},
         CompositeRule{"indy_lstm_", true, kerasLstm},
-        CompositeRule{"keras_lstm", false, kerasLstm}, // as the guide spells it
+        CompositeRule{"keras_lstm", false, kerasLstm, "lstm_..."},
         CompositeRule{"LSTMCellSimple", false, simpleCell},
         CompositeRule{"LayerNormalizedLstmCellSimple", false, simpleCell},
         CompositeRule{"LSTMCellSimple,CoupleInputForgetGates", false, simpleCell}, // which other converters know in part
@@ -451,10 +466,15 @@ Outcome fuseComposite(Site& site, OperatorId op)
     if (callee == nullptr || !readMark(*callee, call)) return Outcome::nothing();
     const bool isRead =
         std::ranges::any_of(site.editor().op(op).results, [&](ValueId result) { return !site.editor().uses(result).empty(); });
-    if (!isRead) return Outcome::declined("composite:" + call.mark, "no result of the call is used: nothing to fuse");
-    if (site.isAskedFor(op)) return Outcome::declined("composite:" + call.mark, "the call itself is asked for");
-    for (const CompositeRule& rule : compositeRules())
-        if (rule.isPrefix ? call.mark.starts_with(rule.name) : call.mark == rule.name) return rule.apply(site, call);
+    if (!isRead && !site.isAskedFor(op))
+        return Outcome::declined("composite:" + call.mark, "no result of the call is used: nothing to fuse");
+    for (const CompositeRule& rule : compositeRules()) {
+        if (rule.isPrefix ? !call.mark.starts_with(rule.name) : call.mark != rule.name) continue;
+        Outcome outcome = rule.apply(site, call);
+        if (outcome.fused.valid() && !rule.known.empty())
+            outcome.note = "the mark '" + call.mark + "' is that of the guide; other converters know '" + std::string(rule.known) + "'";
+        return outcome;
+    }
     const Attribute* const isFusable = call.attributes != nullptr ? entry(*call.attributes, "tfl_fusable_op") : nullptr;
     if (isFusable != nullptr && isFusable->as<bool>() != nullptr && *isFusable->as<bool>()) return fusable(site, call);
     return Outcome::declined("composite:" + call.mark, "marked, but no rule knows this name");

@@ -22,6 +22,7 @@ struct CompositeRule {
     std::string_view name;
     bool isPrefix = false;
     Outcome (*apply)(Site& site, const MarkedCall& call);
+    std::string_view known = {}; ///< what other converters call it, where only their guide spells it like this
 };
 std::span<const CompositeRule> compositeRules();
 

@@ -199,6 +199,7 @@ private:
             Fusion& made = m_report.rewrites.emplace_back(
                 Fusion{rule, m_graph, m_site.nameOf(outcome.fused), std::move(to), std::move(from), equality, where});
             made.domain = std::move(outcome.domain);
+            made.note = std::move(outcome.note);
             if (m_before) {
                 made.region = changedRegion(m_site.model(), *m_before, m_site.editor());
                 m_before = stateOf(m_site.editor());
@@ -308,7 +309,8 @@ Status openUp(Model& model, const FusionOptions& options, FusionReport& report)
                 {"freeze", model.graph(options.root).id, model.graph(options.root).id, "constants", frozen.error().message()});
     }
     for (size_t g = 0; g < model.graphs.size(); ++g) {
-        Result<int64_t> inlined = inlineCalls(model, GraphId(static_cast<int64_t>(g)), options.keeps);
+        const GraphId graph(static_cast<int64_t>(g)); // names are those of the graph that is run
+        Result<int64_t> inlined = inlineCalls(model, graph, graph == options.root ? options.keeps : std::vector<std::string>());
         if (!inlined.ok()) return std::move(inlined).takeError();
     }
     return {};
@@ -345,6 +347,7 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
 {
     LS_TRY(const RuleTable table, tableOf(options));
     std::unordered_set<std::string> keeps;
+    const std::unordered_set<std::string> none;
     for (const std::string& name : options.keeps)
         keeps.insert(name.substr(0, name.rfind(':') == std::string::npos ? name.size() : name.rfind(':')));
     FusionReport report;
@@ -357,7 +360,8 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
                 isReached = reachable(model, options, wasCalled); // a loop that has gone takes its body with it
             known = report.rewrites.size();
             if (!isReached[g]) continue;
-            GraphFuser fuser(model, GraphId(static_cast<int64_t>(g)), table, keeps, options, report);
+            const GraphId graph(static_cast<int64_t>(g));
+            GraphFuser fuser(model, graph, table, graph == options.root ? keeps : none, options, report);
             LS_CHECK_OK((fuser.*step)());
         }
         return {};

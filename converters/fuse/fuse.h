@@ -74,6 +74,7 @@ struct Fusion {
     std::string where = {};                               ///< the operator at which the rule began
     std::optional<FusionDomain> domain = {};              ///< nothing: everywhere, or not known
     std::shared_ptr<const FusionRegion> region = nullptr; ///< with keepsRegions; null: nothing that is read has changed
+    std::string note = {};                                ///< what else is to be said of it
 };
 
 /// A place that a rule began to match.

@@ -47,8 +47,6 @@ bool arePure(const Model& model, const Operator& op, int depth)
 bool isPure(const Model& model, const Graph& graph, int depth)
 {
     if (depth > kMostRounds || findAttribute(graph.attributes, "_noinline") != nullptr) return false;
-    if (findAttribute(graph.attributes, "_implements") != nullptr || findAttribute(graph.attributes, "api_implements") != nullptr)
-        return false;
     return std::ranges::all_of(graph.operators, [&](const Operator& op) {
         if (isCall(op)) {
             const GraphId callee = attributeGraph(op.attributes, "f");
@@ -59,6 +57,12 @@ bool isPure(const Model& model, const Graph& graph, int depth)
         const TfOpSignature* const known = findTfOp(op.kind.name);
         return known != nullptr && !known->isStateful && !hasTrait(op.kind, OpTrait::variable);
     });
+}
+
+/// A function that says what it computes stays whole; what calls it does not.
+bool isMarked(const Graph& graph)
+{
+    return findAttribute(graph.attributes, "_implements") != nullptr || findAttribute(graph.attributes, "api_implements") != nullptr;
 }
 
 /// The call passes on what the body computes.
@@ -151,7 +155,8 @@ Result<int64_t> inlineCalls(Model& model, GraphId id, const std::vector<std::str
             const Operator& op = editor.op(call);
             if (!isCall(op) || editor.graph().operators.size() > kMostOperators) continue;
             const GraphId callee = attributeGraph(op.attributes, "f");
-            if (!model.hasGraph(callee) || callee == id || !isPure(model, model.graph(callee), 0)) continue;
+            if (!model.hasGraph(callee) || callee == id) continue;
+            if (isMarked(model.graph(callee)) || !isPure(model, model.graph(callee), 0)) continue;
             const Graph body = model.graph(callee);
             if (body.outputs.size() != op.results.size() || body.inputs.size() != op.inputs.size()) continue;
             const bool isUnread = std::ranges::all_of(op.results, [&](ValueId result) { return editor.uses(result).empty(); });

@@ -35,10 +35,11 @@ struct Outcome {
     std::string reason;     ///< declined
     std::string label = {}; ///< recognised, and left as it is
     std::optional<FusionDomain> domain = {};
+    std::string note = {}; ///< fused: what else is to be said of it
     static Outcome nothing() { return {}; }
-    static Outcome labelled(std::string name) { return {{}, {}, {}, std::move(name), {}}; }
-    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_), {}, {}}; }
-    static Outcome made(OperatorId op) { return {op, {}, {}, {}, {}}; }
+    static Outcome labelled(std::string name) { return {{}, {}, {}, std::move(name), {}, {}}; }
+    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_), {}, {}, {}}; }
+    static Outcome made(OperatorId op) { return {op, {}, {}, {}, {}, {}}; }
 };
 
 class Site {
