@@ -67,6 +67,11 @@ LS_DEFINE_OP(tf, NonMaxSuppressionV4)
     return tfDef({5, 5, 2, 2}, "boxes, scores, max_output_size, iou_threshold, score_threshold",
                  "Boxes by falling score that overlap no better one, and their number.");
 }
+LS_DEFINE_OP(tf, NonMaxSuppressionWithOverlaps)
+{
+    return tfDef({5, 5}, "overlaps [n,n], scores, max_output_size, overlap_threshold, score_threshold",
+                 "Boxes by falling score that share too much with no better one.");
+}
 LS_DEFINE_OP(tf, NonMaxSuppressionV5)
 {
     return tfDef({6, 6, 3, 3}, "boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma",

@@ -25,6 +25,7 @@ LS_DEFINE_OP(tf, ScatterNd)
 }
 LS_DEFINE_OP(tf, TensorScatterUpdate) { return scatters("A copy of the tensor with updates written at index vectors."); }
 LS_DEFINE_OP(tf, TensorScatterAdd) { return scatters("A copy of the tensor with updates added at index vectors."); }
+LS_DEFINE_OP(tf, ScatterNdNonAliasingAdd) { return scatters("A copy of the input with updates added at index vectors."); }
 LS_DEFINE_OP(tf, TensorScatterSub) { return scatters("A copy of the tensor with updates subtracted at index vectors."); }
 LS_DEFINE_OP(tf, DynamicStitch) { return tfDef({2, -1}, "indices…, data…", "Slices of data put at indices; later ones win."); }
 LS_DEFINE_OP(tf, ParallelDynamicStitch) { return tfDef({2, -1}, "indices…, data…", "Slices of data put at indices."); }
@@ -39,15 +40,6 @@ LS_DEFINE_OP(tf, OneHot)
 LS_DEFINE_OP(tf, Where) { return tfDef({}, "condition", "The indices of elements that are true or not zero."); }
 LS_DEFINE_OP(tf, TensorScatterMax) { return scatters("A copy of the tensor, the larger of element and update at index vectors."); }
 LS_DEFINE_OP(tf, TensorScatterMin) { return scatters("A copy of the tensor, the smaller of element and update at index vectors."); }
-LS_DEFINE_OP(tf, UniqueWithCounts)
-{
-    return tfDef({1, 1, 3, 3}, "x",
-                 "Different elements in order of first occurrence, which one each element is, and how often each occurs.");
-}
-LS_DEFINE_OP(tf, Unique)
-{
-    return tfDef({1, 1, 2, 2}, "x", "Different elements in order of first occurrence, and which one each element is.");
-}
 LS_DEFINE_OP(tf, TopKV2)
 {
     return tfDef({2, 2, 2, 2}, "input, k", "The k largest elements of each row, largest first, and where they were.");

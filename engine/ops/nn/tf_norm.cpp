@@ -39,6 +39,7 @@ LS_DEFINE_OP(tf, FusedBatchNormGradV3)
 {
     return layer({6, 6, 5, 5}, "y_backprop, x, scale, saved mean, saved variance, reserve_space_3", "The gradient of FusedBatchNormV3.");
 }
+LS_DEFINE_OP(tf, LRNGrad) { return layer({3, 3}, "input_grads, input_image, output_image", "The gradient of LRN."); }
 LS_DEFINE_OP(tf, LRN)
 {
     return layer({}, "input [N,H,W,C]", "Each element over a power of the squares of its neighbours in the channels.");

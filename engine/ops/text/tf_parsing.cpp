@@ -10,6 +10,10 @@ LS_DEFINE_OP(tf, DecodeCSV)
 }
 LS_DEFINE_OP(tf, StringSplitV2) { return tfDef({2, 2, 3, 3}, "input, sep", "The pieces of strings, as a sparse tensor."); }
 LS_DEFINE_OP(tf, DecodeRaw) { return tfDef({}, "bytes", "The bytes of strings as numbers."); }
+LS_DEFINE_OP(tf, DecodePaddedRaw)
+{
+    return tfDef({2, 2}, "input_bytes, fixed_length", "So many bytes of each string as numbers; zeros behind.");
+}
 LS_DEFINE_OP(tf, EncodeBase64) { return tfDef({}, "input", "Strings in base 64, with - and _."); }
 LS_DEFINE_OP(tf, DecodeBase64) { return tfDef({}, "input", "Strings out of base 64, with - and _."); }
 LS_DEFINE_OP(tf, ReadFile)

@@ -290,9 +290,12 @@ struct Cover {
 
 Status runResizeArea(const KernelArgs& args)
 {
-    LS_TRY(const Resize resize, resizeOf(args));
+    LS_TRY(Resize resize, resizeOf(args));
     LS_CHECK_OK(tfAllocate(args, 0, resize.shape));
     const Shape& in = args.in(0).shape;
+    for (int a = 0; a < 2; ++a) // a single pixel with its corners aligned covers all there is
+        if (ResizedAxis& axis = resize.axes[static_cast<size_t>(a)]; axis.scale == 0)
+            axis.scale = static_cast<float>(in[a + 1]) / static_cast<float>(resize.shape[a + 1]);
     const float whole = 1 / (resize.axes[0].scale * resize.axes[1].scale);
     float* out = args.out(0).as<float>();
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
@@ -327,7 +330,8 @@ template <bool toHue> Status runColours(const KernelArgs& args)
     const Shape& shape = args.in(0).shape;
     if (shape.rank() < 1) return invalidArgument("input must be at least 1D" + toString(shape));
     if (shape.back() != 3)
-        return invalidArgument("input must have 3 channels but input only has " + std::to_string(shape.back()) + " channels.");
+        return tfError(TfCode::failedPrecondition,
+                       "input must have 3 channels but input only has " + std::to_string(shape.back()) + " channels.");
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0, n = shape.elementCount(); i < n; i += 3) {
@@ -418,8 +422,9 @@ struct Chosen {
     std::vector<float> scores;
 };
 
-/// Boxes by falling score that no better one overlaps too much; with a sigma, overlaps lower a score instead.
-Chosen suppress(const std::vector<float>& boxes, const std::vector<float>& scores, const SuppressionLimits& limits)
+/// Boxes by falling score that no better one overlaps too much; with a sigma, overlaps lower a score instead. `sharedBy` says how much
+/// two share.
+template <typename Shared> Chosen suppress(const Shared& sharedBy, const std::vector<float>& scores, const SuppressionLimits& limits)
 {
     struct Candidate {
         float score;
@@ -439,8 +444,8 @@ Chosen suppress(const std::vector<float>& boxes, const std::vector<float>& score
         const float before = next.score;
         bool dropped = false;
         for (size_t j = chosen.boxes.size(); j-- > next.compared && !dropped;) {
-            const float shared = overlap(&boxes[4 * static_cast<size_t>(next.box)], &boxes[4 * static_cast<size_t>(chosen.boxes[j])]);
-            if (limits.sigma > 0) next.score *= shared <= limits.overlap ? std::exp(-0.5F / limits.sigma * shared * shared) : 0.0F;
+            const float shared = sharedBy(static_cast<size_t>(next.box), static_cast<size_t>(chosen.boxes[j]));
+            if (limits.sigma > 0) next.score *= std::exp(-0.5F / limits.sigma * shared * shared); // however much they share
             dropped = limits.sigma > 0 ? next.score <= limits.score : shared > limits.overlap;
         }
         next.compared = chosen.boxes.size();
@@ -481,7 +486,9 @@ template <int version> Status runSuppression(const KernelArgs& args)
     if (version >= 3) limits.score = limit(4);
     if (version >= 5) limits.sigma = limit(5);
     if (limits.sigma < 0) return invalidArgument("soft_nms_sigma_ must be non-negative");
-    const Chosen chosen = suppress(floatsOf(args.in(0)), floatsOf(args.in(1)), limits);
+    const std::vector<float> corners = floatsOf(args.in(0));
+    const auto sharedBy = [&](size_t a, size_t b) { return overlap(&corners[4 * a], &corners[4 * b]); };
+    const Chosen chosen = suppress(sharedBy, floatsOf(args.in(1)), limits);
     const auto found = static_cast<int64_t>(chosen.boxes.size());
     const bool pads = version >= 4 && attributeBool(attributesOf(args), "pad_to_max_output_size", false);
     LS_TRY(const int64_t most, tfInteger(args, 2, "max_output_size"));
@@ -500,6 +507,27 @@ template <int version> Status runSuppression(const KernelArgs& args)
     constexpr int kCount = version >= 5 ? 2 : 1;
     LS_CHECK_OK(tfAllocate(args, kCount, Shape()));
     *args.out(kCount).as<int32_t>() = static_cast<int32_t>(found);
+    return {};
+}
+
+/// The same where a matrix says how much two boxes share, whatever that means.
+Status runSuppressionWithOverlaps(const KernelArgs& args)
+{
+    const Shape& shape = args.in(0).shape;
+    if (shape.rank() != 2 || shape[0] != shape[1]) return invalidArgument("overlaps must be square, got shape " + tfShapeText(shape));
+    if (!(args.in(1).shape == Shape({shape[0]}))) return invalidArgument("scores has incompatible shape");
+    for (int operand = 2; operand < 5; ++operand)
+        if (args.in(operand).shape.rank() != 0)
+            return invalidArgument("max_output_size, overlap_threshold and score_threshold must be 0-D");
+    SuppressionLimits limits;
+    LS_TRY(limits.most, tfInteger(args, 2, "max_output_size"));
+    if (limits.most < 0) return invalidArgument("output size must be non-negative");
+    limits.overlap = *args.in(3).as<float>();
+    limits.score = *args.in(4).as<float>();
+    const auto sharedBy = [&](size_t a, size_t b) { return args.in(0).as<float>()[a * static_cast<size_t>(shape[0]) + b]; };
+    const Chosen chosen = suppress(sharedBy, floatsOf(args.in(1)), limits);
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({static_cast<int64_t>(chosen.boxes.size())})));
+    std::ranges::copy(chosen.boxes, args.out(0).as<int32_t>());
     return {};
 }
 
@@ -522,3 +550,4 @@ LS_TF_KERNEL(NonMaxSuppressionV2, runSuppression<2>, "f32 f16")
 LS_TF_KERNEL(NonMaxSuppressionV3, runSuppression<3>, "f32 f16")
 LS_TF_KERNEL(NonMaxSuppressionV4, runSuppression<4>, "f32 f16")
 LS_TF_KERNEL(NonMaxSuppressionV5, runSuppression<5>, "f32 f16")
+LS_TF_KERNEL(NonMaxSuppressionWithOverlaps, runSuppressionWithOverlaps, "f32")

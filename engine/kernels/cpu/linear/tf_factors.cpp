@@ -287,12 +287,20 @@ private:
     }
 };
 
+/// Result k for vectors of that shape; one that nobody wants is a scalar 0.
+Status allocateVectors(const KernelArgs& args, int k, bool isWanted, const Shape& shape)
+{
+    LS_CHECK_OK(tfAllocate(args, k, isWanted ? shape : Shape()));
+    if (!isWanted) std::memset(args.out(k).data, 0, args.out(k).bytes);
+    return {};
+}
+
 Status runSelfAdjointEig(const KernelArgs& args)
 {
     LS_TRY(const Stack in, stackOf(args, true));
     const bool wantsVectors = attributeBool(attributesOf(args), "compute_v", true);
     LS_CHECK_OK(tfAllocate(args, 0, in.with({in.rows})));
-    LS_CHECK_OK(tfAllocate(args, 1, wantsVectors ? in.with({in.rows, in.rows}) : Shape({0})));
+    LS_CHECK_OK(allocateVectors(args, 1, wantsVectors, in.with({in.rows, in.rows})));
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0; i < in.count; ++i) {
             const Symmetric<T> factors(Matrix<T>(args.in(0).as<T>() + i * in.rows * in.rows, in.rows, in.rows));
@@ -405,8 +413,8 @@ Status runSvd(const KernelArgs& args)
     const bool isFull = attributeBool(attributesOf(args), "full_matrices", false);
     const int64_t n = std::min(in.rows, in.columns), wide = isFull ? in.rows : n, high = isFull ? in.columns : n;
     LS_CHECK_OK(tfAllocate(args, 0, in.with({n})));
-    LS_CHECK_OK(tfAllocate(args, 1, wantsVectors ? in.with({in.rows, wide}) : Shape({0})));
-    LS_CHECK_OK(tfAllocate(args, 2, wantsVectors ? in.with({in.columns, high}) : Shape({0})));
+    LS_CHECK_OK(allocateVectors(args, 1, wantsVectors, in.with({in.rows, wide})));
+    LS_CHECK_OK(allocateVectors(args, 2, wantsVectors, in.with({in.columns, high})));
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0; i < in.count; ++i) {
             const Singular<T> factors(Matrix<T>(args.in(0).as<T>() + i * in.rows * in.columns, in.rows, in.columns), isFull);
@@ -429,7 +437,7 @@ Status runSolveLs(const KernelArgs& args)
         return invalidArgument("Input matrix and rhs are incompatible: " + toString(args.in(0).shape) + " and " + toString(rhs));
     const int64_t sides = rhs.back(), n = std::min(in.rows, in.columns);
     if (args.in(2).shape.rank() != 0) return invalidArgument("l2_regularizer must be scalar, got shape " + tfShapeText(args.in(2).shape));
-    const double l2 = *args.in(2).as<double>();
+    const double l2 = attributeBool(attributesOf(args), "fast", true) ? *args.in(2).as<double>() : 0; // the slow way knows none
     LS_CHECK_OK(tfAllocate(args, 0, in.with({in.columns, sides})));
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0; i < in.count; ++i) {

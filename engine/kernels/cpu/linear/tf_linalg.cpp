@@ -249,7 +249,6 @@ Status runTriangularSolve(const KernelArgs& args)
             T* out = args.out(0).as<T>() + i * n * columns;
             for (int64_t step = 0; step < n; ++step) {
                 const int64_t r = startsAtTop ? step : n - 1 - step;
-                if (matrix(r, r) == T(0)) return invalidArgument("Input matrix is not invertible.");
                 for (int64_t c = 0; c < columns; ++c) {
                     T sum = side[r * columns + c];
                     for (int64_t k = startsAtTop ? 0 : r + 1, end = startsAtTop ? r : n; k < end; ++k)
@@ -267,7 +266,8 @@ Status runCross(const KernelArgs& args)
     const Shape& shape = args.in(0).shape;
     if (!(shape == args.in(1).shape))
         return invalidArgument("Both inputs must be of same shape: " + toString(shape) + " vs. " + toString(args.in(1).shape));
-    if (shape.rank() < 1 || shape.back() != 3) return invalidArgument("Cross-products are only defined for 3-element vectors.");
+    if (shape.rank() < 1) return invalidArgument("Input must be at least 1D: " + tfShapeText(shape));
+    if (shape.back() != 3) return tfError(TfCode::failedPrecondition, "Cross-products are only defined for 3-element vectors.");
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;

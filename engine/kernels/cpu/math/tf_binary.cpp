@@ -187,10 +187,10 @@ struct InverseGradOp {
 };
 // Of these the operands are dy and then x or y.
 struct ReluGradOp {
-    template <typename T> T operator()(T dy, T x) const { return x > T(0) ? dy : T(0); }
+    template <typename T> T operator()(T dy, T x) const { return dy * T(x > T(0)); } ///< so NaN where dy is infinite
 };
 struct Relu6GradOp {
-    template <typename T> T operator()(T dy, T x) const { return x > T(0) && x < T(6) ? dy : T(0); }
+    template <typename T> T operator()(T dy, T x) const { return dy * T(x > T(0) && x < T(6)); }
 };
 struct EluGradOp {
     template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(1)) : dy; }

@@ -95,7 +95,9 @@ Status runFakeQuantGradient(const KernelArgs& args)
         const Grid& grid = grids[c];
         const bool inside = grid.scale == 0 || grid.holds(in[i]);
         out[i] = inside ? gradients[i] : 0;
-        if (!inside) (in[i] < grid.least ? below : above)[c] += gradients[i];
+        if (grid.scale == 0) continue;
+        if (in[i] < grid.least) below[c] += gradients[i];
+        if (in[i] > grid.most) above[c] += gradients[i]; // a NaN is neither
     }
     if (!hasRangeOperands(args)) return {};
     for (const int k : {1, 2}) {

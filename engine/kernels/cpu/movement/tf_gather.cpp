@@ -185,7 +185,10 @@ Status runOneHot(const KernelArgs& args)
         if (d == axis) shape.append(depth);
         if (d < indices.rank()) shape.append(indices[d]);
     }
-    if (args.in(2).elementCount() != 1 || args.in(3).elementCount() != 1) return invalidArgument("on_value and off_value must be scalars");
+    for (const int k : {2, 3})
+        if (args.in(k).shape.rank() != 0)
+            return invalidArgument((k == 2 ? "on_value must be a scalar, but got: " : "off_value must be a scalar, but got: ") +
+                                   tfShapeText(args.in(k).shape));
     LS_TRY(const TfSource on, TfSource::of(args.in(2)));
     LS_TRY(const TfSource off, TfSource::of(args.in(3)));
     TfTarget out;
@@ -203,6 +206,7 @@ Status runOneHot(const KernelArgs& args)
 Status runWhere(const KernelArgs& args)
 {
     const Tensor& condition = args.in(0);
+    if (condition.shape.rank() == 0) return invalidArgument("WhereOp : Unhandled input dimensions: 0");
     std::vector<int64_t> found;
     LS_CHECK_OK((forDType<TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(condition.dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
@@ -215,55 +219,6 @@ Status runWhere(const KernelArgs& args)
     int64_t* out = args.out(0).as<int64_t>();
     for (const int64_t flat : found)
         for (int d = 0; d < rank; ++d) *out++ = flat / strideOf(condition.shape, d) % condition.shape[d];
-    return {};
-}
-
-/// Result k becomes a vector of i32 or i64.
-Status storeIntegers(const KernelArgs& args, int k, const std::vector<int64_t>& values)
-{
-    LS_CHECK_OK(tfAllocate(args, k, Shape({static_cast<int64_t>(values.size())})));
-    for (size_t i = 0; i < values.size(); ++i) {
-        if (args.out(k).dtype == DType::i64) args.out(k).as<int64_t>()[i] = values[i];
-        else args.out(k).as<int32_t>()[i] = static_cast<int32_t>(values[i]);
-    }
-    return {};
-}
-
-Status runUnique(const KernelArgs& args)
-{
-    if (args.in(0).shape.rank() != 1) return invalidArgument("unique expects a 1D vector.");
-    const int64_t count = args.in(0).elementCount();
-    LS_TRY(const TfSource in, TfSource::of(args.in(0)));
-    std::vector<int64_t> first; // of each different element
-    std::vector<int64_t> which(static_cast<size_t>(count));
-    if (args.in(0).dtype == DType::string) {
-        LS_TRY(const auto strings, readStrings(args.in(0)));
-        std::map<std::string_view, int64_t> seen;
-        for (int64_t i = 0; i < count; ++i) {
-            const auto [at, isNew] = seen.emplace(strings[static_cast<size_t>(i)], static_cast<int64_t>(first.size()));
-            if (isNew) first.push_back(i);
-            which[static_cast<size_t>(i)] = at->second;
-        }
-    } else {
-        const std::vector<int64_t> same = firstOccurrences(args.in(0));
-        std::vector<int64_t> number(static_cast<size_t>(count), -1);
-        for (int64_t i = 0; i < count; ++i) {
-            int64_t& n = number[static_cast<size_t>(same[static_cast<size_t>(i)])];
-            if (n < 0) {
-                n = static_cast<int64_t>(first.size());
-                first.push_back(i);
-            }
-            which[static_cast<size_t>(i)] = n;
-        }
-    }
-    TfTarget out;
-    LS_CHECK_OK(out.begin(args, 0, Shape({static_cast<int64_t>(first.size())})));
-    for (size_t i = 0; i < first.size(); ++i) std::memcpy(out.at(static_cast<int64_t>(i)), in.at(first[i]), static_cast<size_t>(in.size()));
-    LS_CHECK_OK(out.finish());
-    std::vector<int64_t> counts(first.size());
-    for (const int64_t n : which) ++counts[static_cast<size_t>(n)];
-    LS_CHECK_OK(storeIntegers(args, 1, which));
-    if (args.outputCount > 2) LS_CHECK_OK(storeIntegers(args, 2, counts));
     return {};
 }
 
@@ -299,6 +254,18 @@ Status runTopK(const KernelArgs& args)
 
 enum class Fold { sum, product, maximum, minimum, mean };
 
+/// The smallest or largest finite value of a dtype.
+template <typename T> typename Element<T>::Compute extremeOf(bool isLargest)
+{
+    using C = typename Element<T>::Compute;
+    C largest = std::numeric_limits<C>::max();
+    if constexpr (std::is_same_v<T, Half>) largest = C(65504);
+    else if constexpr (std::is_same_v<T, BFloat16>) largest = std::bit_cast<float>(uint32_t{0x7f7f0000});
+    if (isLargest) return largest;
+    if constexpr (std::is_floating_point_v<C>) return -largest;
+    else return std::numeric_limits<C>::lowest();
+}
+
 /// Slices of operand 0 folded by segment. Empty segments: 0, 1, or the dtype's smallest or largest value; of sorted ids `sortedEmpty`.
 template <Fold how> Status foldSegments(const KernelArgs& args, int64_t segments, bool sorted)
 {
@@ -324,8 +291,8 @@ template <Fold how> Status foldSegments(const KernelArgs& args, int64_t segments
         } else {
             C neutral(0);
             if constexpr (how == Fold::product) neutral = C(1);
-            else if constexpr (how == Fold::maximum) neutral = std::numeric_limits<C>::lowest();
-            else if constexpr (how == Fold::minimum) neutral = std::numeric_limits<C>::max();
+            else if constexpr (how == Fold::maximum) neutral = extremeOf<T>(false);
+            else if constexpr (how == Fold::minimum) neutral = extremeOf<T>(true);
             std::vector<C> sums(static_cast<size_t>(shape.elementCount()), neutral);
             std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
             const T* in = args.in(0).as<T>();
@@ -336,8 +303,8 @@ template <Fold how> Status foldSegments(const KernelArgs& args, int64_t segments
                     C& sum = sums[static_cast<size_t>(which[s] * inner + i)];
                     const C x = Element<T>::load(in[static_cast<int64_t>(s) * inner + i]);
                     if constexpr (how == Fold::product) sum = wrappingMul(sum, x);
-                    else if constexpr (how == Fold::maximum) sum = sum < x ? x : sum;
-                    else if constexpr (how == Fold::minimum) sum = x < sum ? x : sum;
+                    else if constexpr (how == Fold::maximum) sum = sum > x ? sum : x; // a NaN lasts until the next number, as in TensorFlow
+                    else if constexpr (how == Fold::minimum) sum = sum < x ? sum : x;
                     else sum = wrappingAdd(sum, x);
                 }
             }
@@ -355,6 +322,7 @@ template <Fold how> Status foldSegments(const KernelArgs& args, int64_t segments
 
 template <Fold how> Status runUnsortedSegments(const KernelArgs& args)
 {
+    if (args.in(2).shape.rank() != 0) return invalidArgument("num_segments should be a scalar, not shape " + tfShapeText(args.in(2).shape));
     LS_TRY(const int64_t segments, tfInteger(args, 2, "num_segments"));
     return foldSegments<how>(args, segments, false);
 }
@@ -370,7 +338,8 @@ template <Fold how> Status runSortedSegments(const KernelArgs& args)
     return foldSegments<how>(args, ids.empty() ? 0 : ids.back() + 1, true);
 }
 
-Status runBincount(const KernelArgs& args)
+/// How often each number stands there: in all of the operand, or in each row of a matrix.
+template <bool kPerRow> Status runBincount(const KernelArgs& args)
 {
     LS_TRY(const int64_t size, tfInteger(args, 1, "size"));
     if (size < 0) return invalidArgument("size (" + std::to_string(size) + ") must be non-negative");
@@ -380,8 +349,9 @@ Status runBincount(const KernelArgs& args)
         return invalidArgument(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1.");
     const bool binary = attributeBool(attributesOf(args), "binary_output", false);
-    const int64_t rows = in.rank() == 2 ? in[0] : 1;
-    LS_CHECK_OK(tfAllocate(args, 0, in.rank() == 2 ? Shape({rows, size}) : Shape({size})));
+    const bool byRow = kPerRow && in.rank() == 2;
+    const int64_t rows = byRow ? in[0] : 1;
+    LS_CHECK_OK(tfAllocate(args, 0, byRow ? Shape({rows, size}) : Shape({size})));
     const std::vector<int64_t> numbers = tfIntegers(args.in(0));
     for (const int64_t n : numbers)
         if (n < 0) return invalidArgument("Input arr must be non-negative!");
@@ -407,6 +377,7 @@ LS_TF_KERNEL(GatherNd, runGatherNd, kAllDTypes)
 LS_TF_KERNEL(ScatterNd, runScatterNd, "numbers bool")
 LS_TF_KERNEL(TensorScatterUpdate, runTensorScatter<Scatter::update>, "numbers bool")
 LS_TF_KERNEL(TensorScatterAdd, runTensorScatter<Scatter::add>, kTfNumbers)
+LS_TF_KERNEL(ScatterNdNonAliasingAdd, runTensorScatter<Scatter::add>, kTfNumbers)
 LS_TF_KERNEL(TensorScatterSub, runTensorScatter<Scatter::subtract>, kTfNumbers)
 LS_TF_KERNEL(TensorScatterMax, runTensorScatter<Scatter::maximum>, kTfReals)
 LS_TF_KERNEL(TensorScatterMin, runTensorScatter<Scatter::minimum>, kTfReals)
@@ -415,8 +386,6 @@ LS_TF_KERNEL(ParallelDynamicStitch, runDynamicStitch, kAllDTypes)
 LS_TF_KERNEL(DynamicPartition, runDynamicPartition, kAllDTypes)
 LS_TF_KERNEL(OneHot, runOneHot, kAllDTypes)
 LS_TF_KERNEL(Where, runWhere, "numbers bool")
-LS_TF_KERNEL(Unique, runUnique, "numbers bool str")
-LS_TF_KERNEL(UniqueWithCounts, runUnique, "numbers bool str")
 LS_TF_KERNEL(TopKV2, runTopK, kTfReals)
 LS_TF_KERNEL(UnsortedSegmentSum, runUnsortedSegments<Fold::sum>, kTfNumbers)
 LS_TF_KERNEL(UnsortedSegmentProd, runUnsortedSegments<Fold::product>, kTfNumbers)
@@ -427,5 +396,5 @@ LS_TF_KERNEL(SegmentProd, runSortedSegments<Fold::product>, kTfNumbers)
 LS_TF_KERNEL(SegmentMax, runSortedSegments<Fold::maximum>, kTfReals)
 LS_TF_KERNEL(SegmentMin, runSortedSegments<Fold::minimum>, kTfReals)
 LS_TF_KERNEL(SegmentMean, runSortedSegments<Fold::mean>, kTfNumbers)
-LS_TF_KERNEL(Bincount, runBincount, "f32 f64 i32 i64")
-LS_TF_KERNEL(DenseBincount, runBincount, "f32 f64 i32 i64")
+LS_TF_KERNEL(Bincount, runBincount<false>, "f32 f64 i32 i64")
+LS_TF_KERNEL(DenseBincount, runBincount<true>, "f32 f64 i32 i64")

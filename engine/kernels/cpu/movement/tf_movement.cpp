@@ -396,8 +396,8 @@ Status runPad(const KernelArgs& args)
     LS_CHECK_OK(out.begin(args, 0, shape, true));
     if (args.inputCount > 2) {
         LS_TRY(const TfSource value, TfSource::of(args.in(2)));
-        if (args.in(2).elementCount() != 1)
-            return invalidArgument("constant_values must be a scalar. Found: " + toString(args.in(2).shape));
+        if (args.in(2).shape.rank() != 0)
+            return invalidArgument("constant_values must be a scalar. Found: " + tfShapeText(args.in(2).shape));
         for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) std::memcpy(out.at(i), value.at(0), static_cast<size_t>(value.size()));
     }
     if (from.elementCount() == 0) return out.finish();

@@ -191,7 +191,8 @@ Status runLinSpace(const KernelArgs& args)
         const C stop = Element<T>::load(*args.in(1).as<T>());
         T* out = args.out(0).as<T>();
         const C step = count > 1 ? (stop - start) / static_cast<C>(count - 1) : C(0);
-        for (int64_t i = 0; i < count; ++i) out[i] = Element<T>::store(start + step * static_cast<C>(i));
+        out[0] = Element<T>::store(start);
+        for (int64_t i = 1; i + 1 < count; ++i) out[i] = Element<T>::store(start + step * static_cast<C>(i));
         if (count > 1) out[count - 1] = Element<T>::store(stop);
         return {};
     });

@@ -169,6 +169,42 @@ Status runLrn(const KernelArgs& args)
     });
 }
 
+/// Operands: dy, x, y. Each result of a neighbourhood has the element's square in its divisor (core/kernels/lrn_op.cc).
+Status runLrnGrad(const KernelArgs& args)
+{
+    const Tensor &dy = args.in(0), &x = args.in(1), &y = args.in(2);
+    if (x.shape.rank() != 4 || !(dy.shape == x.shape) || !(y.shape == x.shape))
+        return invalidArgument("input_grads, input_image, and out_image should have the same 4-dimensional shape");
+    LS_CHECK_OK(tfAllocate(args, 0, x.shape));
+    const AttributeList& attributes = attributesOf(args);
+    const int64_t radius = attributeInt(attributes, "depth_radius", 5), depth = x.shape[3];
+    const double bias = attributeFloat(attributes, "bias", 1), alpha = attributeFloat(attributes, "alpha", 1),
+                 beta = attributeFloat(attributes, "beta", 0.5);
+    if (radius < 0 || radius > std::numeric_limits<int32_t>::max())
+        return invalidArgument("depth_radius = " + std::to_string(radius) + " larger than int max");
+    return forDType<TypeList<float, Half, BFloat16>>(x.dtype, [&]<typename T>() -> Status {
+        std::vector<double> sums(static_cast<size_t>(depth));
+        for (int64_t row = 0, rows = depth == 0 ? 0 : x.shape.elementCount() / depth; row < rows; ++row) {
+            interruptionPoint();
+            const auto of = [&](const Tensor& tensor, int64_t c) -> double { return Element<T>::load(tensor.as<T>()[row * depth + c]); };
+            std::ranges::fill(sums, 0);
+            for (int64_t c = 0; c < depth; ++c) {
+                const int64_t first = std::max<int64_t>(0, c - radius), last = std::min(depth - 1, c + radius);
+                double squares = 0;
+                for (int64_t k = first; k <= last; ++k) squares += of(x, k) * of(x, k);
+                const double norm = bias + alpha * squares;
+                for (int64_t k = first; k <= last; ++k) {
+                    const double own = k == c ? std::pow(norm, -beta) : 0;
+                    sums[static_cast<size_t>(k)] += (own - 2 * alpha * beta * of(x, k) * of(y, c) / norm) * of(dy, c);
+                }
+            }
+            for (int64_t c = 0; c < depth; ++c)
+                args.out(0).as<T>()[row * depth + c] = Element<T>::store(static_cast<float>(sums[static_cast<size_t>(c)]));
+        }
+        return {};
+    });
+}
+
 } // namespace
 
 LS_TF_KERNEL(FusedBatchNorm, runFusedBatchNorm<false>, "f32")
@@ -178,3 +214,4 @@ LS_TF_KERNEL(FusedBatchNormGrad, runFusedBatchNormGrad, "f32")
 LS_TF_KERNEL(FusedBatchNormGradV2, runFusedBatchNormGrad, "f32 f16 bf16")
 LS_TF_KERNEL(FusedBatchNormGradV3, runFusedBatchNormGrad, "f32 f16 bf16")
 LS_TF_KERNEL(LRN, runLrn, "f32 f16 bf16")
+LS_TF_KERNEL(LRNGrad, runLrnGrad, "f32 f16 bf16")

@@ -31,6 +31,16 @@ Result<Pool> poolOf(const KernelArgs& args, const Shape& input, int spatial)
         spec.sizes = tfIntegers(args.in(args.inputCount - 2));
         spec.strides = tfIntegers(args.in(args.inputCount - 1));
     }
+    if (spec.padding == "EXPLICIT" && static_cast<int>(spec.explicitPadding.size()) == 2 * input.rank() &&
+        static_cast<int>(spec.sizes.size()) == input.rank())
+        for (int k = 0; k < 2 * spatial; ++k) {
+            const int dim = layout.spatialDim(k / 2);
+            const int64_t padding = spec.explicitPadding[static_cast<size_t>(2 * dim + k % 2)], size = spec.sizes[static_cast<size_t>(dim)];
+            constexpr const char* kSides[] = {"Top", "Bottom", "Left", "Right"};
+            if (padding >= size)
+                return invalidArgument(kSides[k % 4] + (" padding " + std::to_string(padding)) +
+                                       " needs to be smaller than the window size " + std::to_string(size));
+        }
     Pool pool;
     LS_TRY(pool.windows, TfWindows::over(input, layout, spec));
     pool.channels = input[layout.channelDim()];
@@ -100,14 +110,53 @@ template <typename T> std::vector<int64_t> largest(const Pool& pool, const T* x)
     return best;
 }
 
+/// Windows over channels alone, side by side: the way of TensorFlow to take the largest of each group of them.
+Status runDepthPool(const KernelArgs& args, int64_t group, int64_t stride)
+{
+    Shape shape = args.in(0).shape;
+    if (group != stride)
+        return tfError(TfCode::unimplemented, "Depthwise max pooling requires the depth window to equal the depth stride.");
+    if (shape.back() % group != 0)
+        return tfError(TfCode::unimplemented, "Depthwise max pooling requires the depth window to evenly divide the input depth");
+    shape[3] /= group;
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
+        const T* x = args.in(0).as<T>();
+        for (int64_t i = 0, n = shape.elementCount(); i < n; ++i, x += group)
+            args.out(0).as<T>()[i] =
+                *std::max_element(x, x + group, [](const T& a, const T& b) { return Element<T>::load(a) < Element<T>::load(b); });
+        return {};
+    });
+}
+
+/// The smallest number that a maximum starts from; that of f64 starts from f32's.
+template <typename C> using Least = std::conditional_t<std::is_floating_point_v<C>, float, C>;
+
 template <int spatial> Status runMaxPool(const KernelArgs& args)
 {
+    if (spatial == 2 && args.in(0).shape.rank() == 4) {
+        const TfWindowSpec spec = tfWindowSpec(args, 4);
+        const bool fits =
+            spec.sizes.size() == 4 && spec.strides.size() == 4 && attributeString(attributesOf(args), "data_format", "NHWC") == "NHWC";
+        if (fits && spec.sizes[3] > 1 && spec.strides[3] > 0) {
+            if (spec.sizes[0] != 1 || spec.sizes[1] != 1 || spec.sizes[2] != 1)
+                return tfError(TfCode::unimplemented,
+                               "MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
+            return runDepthPool(args, spec.sizes[3], spec.strides[3]);
+        }
+    }
     LS_TRY(const Pool pool, poolOf(args, args.in(0).shape, spatial));
     LS_CHECK_OK(tfAllocate(args, 0, pool.outputShape()));
     return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
         const T* x = args.in(0).as<T>();
-        const std::vector<int64_t> best = largest(pool, x);
-        for (size_t i = 0; i < best.size(); ++i) args.out(0).as<T>()[i] = best[i] < 0 ? T() : x[best[i]];
+        // From the smallest number on, so that a NaN counts for nothing, and -infinity for no more than that number.
+        std::vector<C> best(static_cast<size_t>(args.out(0).elementCount()), static_cast<C>(std::numeric_limits<Least<C>>::lowest()));
+        pool.forEach([&](int64_t in, int64_t out) {
+            C& most = best[static_cast<size_t>(out)];
+            if (const auto value = Element<T>::load(x[in]); value > most) most = value;
+        });
+        for (size_t i = 0; i < best.size(); ++i) args.out(0).as<T>()[i] = Element<T>::store(best[i]);
         return {};
     });
 }
@@ -134,17 +183,26 @@ Status runMaxPoolWithArgmax(const KernelArgs& args)
     });
 }
 
-/// dy goes to the largest element of each window.
+/// dy goes to the largest element of each window: to the first of a picture's, to all of a volume's that are as large.
 template <int spatial> Status runMaxPoolGrad(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
     LS_TRY(const Pool pool, poolOf(args, shape, spatial));
     const Tensor& dy = args.in(2);
     LS_CHECK_OK(checkShape(dy.shape, pool.outputShape()));
+    LS_CHECK_OK(checkShape(args.in(1).shape, pool.outputShape()));
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats>(dy.dtype, [&]<typename T>() -> Status {
-        const std::vector<int64_t> best = largest(pool, args.in(0).as<T>());
         std::vector<double> sums(static_cast<size_t>(shape.elementCount()), 0);
+        if constexpr (spatial == 3) {
+            const T *x = args.in(0).as<T>(), *y = args.in(1).as<T>();
+            pool.forEach([&](int64_t in, int64_t out) {
+                if (Element<T>::load(x[in]) == Element<T>::load(y[out])) sums[static_cast<size_t>(in)] += Element<T>::load(dy.as<T>()[out]);
+            });
+            tfStore<T>(args, 0, sums);
+            return {};
+        }
+        const std::vector<int64_t> best = largest(pool, args.in(0).as<T>());
         for (size_t i = 0; i < best.size(); ++i)
             if (best[i] >= 0) sums[static_cast<size_t>(best[i])] += Element<T>::load(dy.as<T>()[i]);
         tfStore<T>(args, 0, sums);
@@ -159,9 +217,17 @@ Status runMaxPoolGradGrad(const KernelArgs& args)
     LS_TRY(const Pool pool, poolOf(args, shape, 2));
     const Tensor& gradient = args.in(2);
     LS_CHECK_OK(checkShape(gradient.shape, shape));
+    if (!(args.in(1).shape == pool.outputShape()))
+        return invalidArgument("Expected orig_output shape to be " + toString(pool.outputShape()) + ", but got " +
+                               toString(args.in(1).shape));
     LS_CHECK_OK(tfAllocate(args, 0, pool.outputShape()));
     return forDType<TfFloats, TfSigned, TfUnsigned>(gradient.dtype, [&]<typename T>() -> Status {
-        const std::vector<int64_t> best = largest(pool, args.in(0).as<T>());
+        const T *x = args.in(0).as<T>(), *y = args.in(1).as<T>();
+        std::vector<int64_t> best(static_cast<size_t>(args.out(0).elementCount()), -1); // the first that is as large as what MaxPool gave
+        pool.forEach([&](int64_t in, int64_t out) {
+            int64_t& at = best[static_cast<size_t>(out)];
+            if (at < 0 && Element<T>::load(x[in]) == Element<T>::load(y[out])) at = in;
+        });
         for (size_t i = 0; i < best.size(); ++i) args.out(0).as<T>()[i] = best[i] < 0 ? T() : gradient.as<T>()[best[i]];
         return {};
     });

@@ -34,8 +34,8 @@ Result<PlacedAxis> placeAxis(const TfWindowSpec& spec, size_t dim, int64_t input
         axis.padding = spec.explicitPadding[2 * dim];
         both = axis.padding + spec.explicitPadding[2 * dim + 1];
     }
-    axis.output = (input + both - reach + axis.stride) / axis.stride;
-    if (input + both - reach + axis.stride < 0)
+    axis.output = (input + both - reach + axis.stride) / axis.stride; // rounded towards 0, so that a window a little too large gives none
+    if (axis.output < 0)
         return invalidArgument("Computed output size would be negative: " + std::to_string(axis.output) +
                                " [input_size: " + std::to_string(input) + ", effective_filter_size: " + std::to_string(reach) +
                                ", stride: " + std::to_string(axis.stride) + "]");

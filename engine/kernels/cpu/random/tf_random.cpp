@@ -46,7 +46,7 @@ Result<PhiloxStream> streamOfKey(const KernelArgs& args)
 {
     constexpr int64_t kPhilox = 1, kAny = 3;
     LS_TRY(const int64_t algorithm, tfInteger(args, 3, "alg"));
-    if (algorithm != kPhilox && algorithm != kAny) return Error(ErrorCode::unsupported, "random algorithm " + std::to_string(algorithm));
+    if (algorithm != kPhilox && algorithm != kAny) return invalidArgument("Unsupported algorithm id: " + std::to_string(algorithm));
     const std::vector<int64_t> key = tfIntegers(args.in(1)), counter = tfIntegers(args.in(2));
     if (key.size() != 1) return invalidArgument("key must have shape [1], not " + toString(args.in(1).shape));
     if (counter.size() < 2) return invalidArgument("counter must have at least 2 elements, got shape " + toString(args.in(2).shape));
@@ -103,26 +103,45 @@ template <typename T> size_t numbersOf(const std::array<uint32_t, 4>& block, Dis
     }
 }
 
+/// How many bits of a word make a uniform number: the mantissa's.
+template <typename T> constexpr int kMantissaBits = std::is_same_v<T, Half> ? 10 : std::is_same_v<T, BFloat16> ? 7 : 23;
+
+/// Those of a block as they are stored. Small floats are f32 rounded, but for uniform ones, which take as many bits as they have.
+template <typename T> size_t storedNumbersOf(const std::array<uint32_t, 4>& block, Distribution distribution, std::array<T, 4>& stored)
+{
+    std::array<typename Element<T>::Compute, 4> numbers = {};
+    size_t count = 4;
+    if (kMantissaBits<T> < 23 && distribution == Distribution::uniform) {
+        constexpr uint32_t kSteps = 1U << kMantissaBits<T>;
+        for (size_t i = 0; i < 4; ++i) numbers[i] = static_cast<float>(block[i] % kSteps) / static_cast<float>(kSteps);
+    } else {
+        count = numbersOf(block, distribution, numbers);
+    }
+    for (size_t i = 0; i < count; ++i) stored[i] = Element<T>::store(numbers[i]);
+    return count;
+}
+
 /// Normal numbers closer than 2 to 0. Each group of a block's size has a region of the stream to itself, since nobody knows how many it
 /// takes.
 template <typename T> void fillTruncated(T* out, int64_t count, const PhiloxStream& stream)
 {
+    using C = typename Element<T>::Compute;
     constexpr int64_t kGroup = sizeof(T) == 8 ? 2 : 4, kBlocksOfGroup = kGroup * 256 / 4;
     for (int64_t first = 0; first < count; first += kGroup) {
         PhiloxStream own = stream;
         own.skip(static_cast<uint64_t>(first / kGroup * kBlocksOfGroup));
         for (int64_t i = first; i < std::min(first + kGroup, count);) {
-            std::array<T, 4> numbers = {};
-            const size_t got = numbersOf<T>(own.next(), Distribution::normal, numbers);
+            std::array<C, 4> numbers = {};
+            const size_t got = numbersOf(own.next(), Distribution::normal, numbers);
             for (size_t k = 0; k < got && i < std::min(first + kGroup, count); ++k)
-                if (std::abs(numbers[k]) < 2) out[i++] = numbers[k];
+                if (std::abs(numbers[k]) < 2) out[i++] = Element<T>::store(numbers[k]);
         }
     }
 }
 
 Status fill(const KernelArgs& args, PhiloxStream& stream, Distribution distribution)
 {
-    return forDType<TypeList<float, double>>(args.out(0).dtype, [&]<typename T>() -> Status {
+    return forDType<TfFloats>(args.out(0).dtype, [&]<typename T>() -> Status {
         std::array<T, 4> numbers = {};
         const int64_t count = args.out(0).elementCount();
         if (distribution == Distribution::truncated) {
@@ -130,7 +149,7 @@ Status fill(const KernelArgs& args, PhiloxStream& stream, Distribution distribut
             return {};
         }
         for (int64_t i = 0; i < count;) {
-            const size_t got = numbersOf<T>(stream.next(), distribution, numbers);
+            const size_t got = storedNumbersOf(stream.next(), distribution, numbers);
             for (size_t k = 0; k < got && i < count; ++k, ++i) args.out(0).as<T>()[i] = numbers[k];
         }
         return {};
@@ -287,16 +306,16 @@ Status runGetAlgorithm(const KernelArgs& args)
 
 } // namespace
 
-LS_TF_KERNEL(RandomUniform, runRandom<Distribution::uniform>, "f32 f64")
-LS_TF_KERNEL(RandomStandardNormal, runRandom<Distribution::normal>, "f32 f64")
+LS_TF_KERNEL(RandomUniform, runRandom<Distribution::uniform>, kTfFloats)
+LS_TF_KERNEL(RandomStandardNormal, runRandom<Distribution::normal>, kTfFloats)
 LS_TF_KERNEL(RandomUniformInt, runUniformInt, "i32 i64")
-LS_TF_KERNEL(TruncatedNormal, runRandom<Distribution::truncated>, "f32 f64")
-LS_TF_KERNEL(StatelessRandomUniform, (runStateless<Distribution::uniform, false>), "f32 f64")
-LS_TF_KERNEL(StatelessRandomUniformV2, (runStateless<Distribution::uniform, true>), "f32 f64")
-LS_TF_KERNEL(StatelessRandomNormal, (runStateless<Distribution::normal, false>), "f32 f64")
-LS_TF_KERNEL(StatelessRandomNormalV2, (runStateless<Distribution::normal, true>), "f32 f64")
-LS_TF_KERNEL(StatelessTruncatedNormal, (runStateless<Distribution::truncated, false>), "f32 f64")
-LS_TF_KERNEL(StatelessTruncatedNormalV2, (runStateless<Distribution::truncated, true>), "f32 f64")
+LS_TF_KERNEL(TruncatedNormal, runRandom<Distribution::truncated>, kTfFloats)
+LS_TF_KERNEL(StatelessRandomUniform, (runStateless<Distribution::uniform, false>), kTfFloats)
+LS_TF_KERNEL(StatelessRandomUniformV2, (runStateless<Distribution::uniform, true>), kTfFloats)
+LS_TF_KERNEL(StatelessRandomNormal, (runStateless<Distribution::normal, false>), kTfFloats)
+LS_TF_KERNEL(StatelessRandomNormalV2, (runStateless<Distribution::normal, true>), kTfFloats)
+LS_TF_KERNEL(StatelessTruncatedNormal, (runStateless<Distribution::truncated, false>), kTfFloats)
+LS_TF_KERNEL(StatelessTruncatedNormalV2, (runStateless<Distribution::truncated, true>), kTfFloats)
 LS_TF_KERNEL(StatelessRandomUniformInt, runStatelessInt<false>, "i32 i64")
 LS_TF_KERNEL(StatelessRandomUniformIntV2, runStatelessInt<true>, "i32 i64 u32 u64")
 LS_TF_KERNEL(StatelessRandomGetKeyCounter, runGetKeyCounter, "i32 i64")
@@ -304,9 +323,9 @@ LS_TF_KERNEL(StatelessRandomGetKeyCounterAlg, runGetKeyCounter, "i32 i64")
 LS_TF_KERNEL(StatelessRandomGetAlg, runGetAlgorithm, "i32")
 LS_TF_KERNEL(StatelessRandomUniformFullInt, runStatelessFullInt<false>, "i32 i64 u32 u64")
 LS_TF_KERNEL(StatelessRandomUniformFullIntV2, runStatelessFullInt<true>, "i32 i64 u32 u64")
-LS_TF_KERNEL(StatefulUniform, runGenerator<Distribution::uniform>, "f32 f64")
-LS_TF_KERNEL(StatefulStandardNormalV2, runGenerator<Distribution::normal>, "f32 f64")
-LS_TF_KERNEL(StatefulTruncatedNormal, runGenerator<Distribution::truncated>, "f32 f64")
+LS_TF_KERNEL(StatefulUniform, runGenerator<Distribution::uniform>, kTfFloats)
+LS_TF_KERNEL(StatefulStandardNormalV2, runGenerator<Distribution::normal>, kTfFloats)
+LS_TF_KERNEL(StatefulTruncatedNormal, runGenerator<Distribution::truncated>, kTfFloats)
 LS_TF_KERNEL(StatefulUniformInt, runGeneratorInt<false>, "i32 i64 u32 u64")
 LS_TF_KERNEL(StatefulUniformFullInt, runGeneratorInt<true>, "i32 i64 u32 u64")
 LS_TF_KERNEL(RngReadAndSkip, runSkip, "i32 i64 u64")

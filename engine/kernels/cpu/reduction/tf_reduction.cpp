@@ -182,7 +182,9 @@ template <Fold how> Status runReduce(const KernelArgs& args)
     }
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
-        using W = typename Wide<C>::Type;
+        using Sum = typename Wide<C>::Type; // the sum of a mean of integers does not wrap
+        using W =
+            std::conditional_t<how == Fold::mean && std::is_integral_v<C>, std::conditional_t<std::is_signed_v<C>, int64_t, uint64_t>, Sum>;
         if constexpr (kIsComplex<C> && (how == Fold::maximum || how == Fold::minimum)) {
             return Error(ErrorCode::unsupported, "complex numbers have no order");
         } else {

@@ -99,7 +99,8 @@ template <int rank, bool inverse> Status runComplex(const KernelArgs& args)
 Result<Shape> lengthsOf(const KernelArgs& args, int rank)
 {
     const std::vector<int64_t> lengths = tfIntegers(args.in(1));
-    if (lengths.size() != static_cast<size_t>(rank)) return invalidArgument("fft_length must have shape [" + std::to_string(rank) + "]");
+    if (args.in(1).shape.rank() != 1 || lengths.size() != static_cast<size_t>(rank))
+        return invalidArgument("fft_length must have shape [" + std::to_string(rank) + "]");
     for (size_t d = 0; d < lengths.size(); ++d) {
         if (lengths[d] < 0)
             return invalidArgument("fft_length[" + std::to_string(d) + "] must >= 0, but got: " + std::to_string(lengths[d]));

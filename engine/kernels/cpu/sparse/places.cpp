@@ -80,7 +80,7 @@ Status giveChosen(const KernelArgs& args, int k, int v, const std::vector<int64_
 
 Result<std::vector<bool>> reducedDimensions(const KernelArgs& args, int k, int rank)
 {
-    std::vector<bool> reduced(static_cast<size_t>(rank), args.in(k).elementCount() == 0);
+    std::vector<bool> reduced(static_cast<size_t>(rank), false);
     for (const int64_t axis : tfIntegers(args.in(k))) {
         LS_TRY(const int d, tfAxis(axis, rank, "Invalid reduction dimension"));
         reduced[static_cast<size_t>(d)] = true;

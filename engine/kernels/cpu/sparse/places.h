@@ -34,7 +34,7 @@ Status giveSparsePlaces(const KernelArgs& args, int i, int s, const SparsePlaces
 /// Result `k`: the elements `chosen` of operand `v`, one after the other.
 Status giveChosen(const KernelArgs& args, int k, int v, const std::vector<int64_t>& chosen);
 
-/// For each dimension whether operand `k` names it; an operand without elements names all. Errors: InvalidArgument.
+/// For each dimension whether operand `k` names it. Errors: InvalidArgument.
 Result<std::vector<bool>> reducedDimensions(const KernelArgs& args, int k, int rank);
 
 } // namespace loopscope

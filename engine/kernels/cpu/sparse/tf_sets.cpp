@@ -159,7 +159,7 @@ Status giveCounts(const KernelArgs& args, const Tensor& values, const Tensor& we
     const AttributeList& attributes = attributesOf(args);
     const int64_t fewest = attributeInt(attributes, "minlength", -1), most = attributeInt(attributes, "maxlength", -1);
     const bool isBinary = attributeBool(attributes, "binary_output", false);
-    int64_t width = 0;
+    int64_t width = 1; // also of no numbers
     std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> entries;
     for (size_t e = 0; e < numbers.size(); ++e) {
         if (numbers[e] < 0) return invalidArgument("Input values must all be non-negative");
@@ -192,6 +192,7 @@ Status runDenseCount(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
     if (shape.rank() < 1 || shape.rank() > 2) return invalidArgument("Input must be a 1 or 2-dimensional tensor. Got: " + toString(shape));
+    if (shape.rank() == 2 && shape.elementCount() == 0) return invalidArgument("Invalid input: Shapes dimension cannot be 0.");
     std::vector<int64_t> rowOf;
     for (int64_t e = 0, n = shape.elementCount(); e < n; ++e) rowOf.push_back(shape.rank() == 1 ? 0 : e / shape[1]);
     return giveCounts(args, args.in(0), args.in(1), rowOf, shape[0], shape.rank() == 1);

@@ -205,7 +205,7 @@ template <bool larger> Status runExtreme(const KernelArgs& args)
                 return entry < 0 ? typename Element<T>::Compute(0) : Element<T>::load(args.in(operand).as<T>()[entry]);
             };
             const auto a = of(1, pairs[e].a), b = of(4, pairs[e].b);
-            args.out(1).as<T>()[e] = Element<T>::store((larger ? a < b : b < a) ? b : a);
+            args.out(1).as<T>()[e] = Element<T>::store(a != a || (larger ? b < a : a < b) ? a : b);
         }
         return {};
     });
@@ -424,8 +424,9 @@ template <Binary how> Status runWithDense(const KernelArgs& args)
             int64_t flat = 0;
             for (int d = 0; d < dense.rank(); ++d) flat = flat * dense[d] + (dense[d] == 1 ? 0 : in.at(e, d + lead));
             const auto a = Element<T>::load(args.in(1).as<T>()[e]), b = Element<T>::load(args.in(3).as<T>()[flat]);
-            if constexpr (std::is_integral_v<T> && how == Binary::divide)
-                if (b == 0) return invalidArgument("Integer division by zero");
+            if constexpr (how == Binary::divide)
+                if (b == decltype(b)(0))
+                    return invalidArgument("SparseDenseCwiseDiv cannot divide by zero, but input dense tensor contains zero ");
             T& y = args.out(0).as<T>()[e];
             if constexpr (how == Binary::add) y = Element<T>::store(wrappingAdd(a, b));
             else if constexpr (how == Binary::multiply) y = Element<T>::store(wrappingMul(a, b));

@@ -117,13 +117,13 @@ Status runDecodeCsv(const KernelArgs& args)
     return {};
 }
 
-/// The pieces of each string as a sparse tensor: [string, piece]. An empty separator means white space; maxsplit limits if it is above 0.
+/// The pieces of each string as a sparse tensor: [string, piece]. An empty separator means white space; a maxsplit below 0 is no limit.
 Status runStringSplit(const KernelArgs& args)
 {
     LS_TRY(const auto strings, readStrings(args.in(0)));
     LS_TRY(const auto separators, readStrings(args.in(1)));
     if (args.in(0).shape.rank() != 1) return invalidArgument("input must be a vector, got shape: " + toString(args.in(0).shape));
-    if (separators.size() != 1) return invalidArgument("sep must be a scalar, got shape: " + toString(args.in(1).shape));
+    if (args.in(1).shape.rank() != 0) return invalidArgument("sep must be a scalar, got shape: " + toString(args.in(1).shape));
     const std::string_view separator = separators[0];
     const int64_t most = attributeInt(attributesOf(args), "maxsplit", -1);
     std::vector<std::string_view> pieces;
@@ -137,16 +137,25 @@ Status runStringSplit(const KernelArgs& args)
             pieces.push_back(piece);
             places.insert(places.end(), {static_cast<int64_t>(s), count++});
         };
+        if (most == 0) {
+            add(rest);
+            longest = std::max(longest, count);
+            continue;
+        }
         if (separator.empty()) rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
         while (!(separator.empty() && rest.empty())) {
             const size_t end = separator.empty() ? rest.find_first_of(kSpace) : rest.find(separator);
-            if (end == std::string_view::npos || (most > 0 && count == most)) {
+            if (!separator.empty() && (end == std::string_view::npos || (most > 0 && count == most))) {
                 add(rest);
                 break;
             }
             add(rest.substr(0, end));
-            rest.remove_prefix(end + std::max<size_t>(separator.size(), 1));
+            rest.remove_prefix(std::min(end, rest.size() - separator.size()) + separator.size());
             if (separator.empty()) rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
+            if (separator.empty() && most > 0 && count == most) { // what is left, even if that is nothing
+                add(rest);
+                break;
+            }
         }
         longest = std::max(longest, count);
     }
@@ -191,6 +200,31 @@ Status runDecodeRaw(const KernelArgs& args)
     std::byte* out = args.out(0).data;
     for (const std::string_view text : strings)
         for (size_t i = 0; i < text.size(); ++i) *out++ = static_cast<std::byte>(text[turns ? i / unit * unit + unit - 1 - i % unit : i]);
+    return {};
+}
+
+/// The first `fixed_length` bytes of strings as numbers; shorter strings are filled up with zeros.
+Status runDecodePaddedRaw(const KernelArgs& args)
+{
+    LS_TRY(const auto strings, readStrings(args.in(0)));
+    if (args.in(1).shape.rank() != 0) return invalidArgument("k must be scalar, got shape " + tfShapeText(args.in(1).shape));
+    LS_TRY(const int64_t length, tfInteger(args, 1, "fixed_length"));
+    const int64_t size = bitWidth(args.out(0).dtype) / 8;
+    if (size == 0) return Error(ErrorCode::unsupported, "bytes as " + std::string(dtypeName(args.out(0).dtype)));
+    if (length <= 0 || length % size != 0)
+        return invalidArgument("fixed_length (" + std::to_string(length) +
+                               ") must be greater than zero and a multiple of the size of out_type (" + std::to_string(size) + ")");
+    Shape shape = args.in(0).shape;
+    shape.append(length / size);
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    const bool turns = !attributeBool(attributesOf(args), "little_endian", true);
+    const auto unit = static_cast<size_t>(size);
+    auto* out = reinterpret_cast<char*>(args.out(0).data);
+    for (const std::string_view text : strings)
+        for (size_t i = 0; i < static_cast<size_t>(length); ++i) {
+            const size_t from = turns ? i / unit * unit + unit - 1 - i % unit : i;
+            *out++ = from < text.size() ? text[from] : '\0';
+        }
     return {};
 }
 
@@ -244,6 +278,7 @@ Status runDecodeBase64(const KernelArgs& args)
 LS_TF_KERNEL(DecodeCSV, runDecodeCsv, "f32 f64 i32 i64 str")
 LS_TF_KERNEL(StringSplitV2, runStringSplit, "str")
 LS_TF_KERNEL(DecodeRaw, runDecodeRaw, "numbers bool")
+LS_TF_KERNEL(DecodePaddedRaw, runDecodePaddedRaw, "numbers bool")
 LS_TF_KERNEL(EncodeBase64, runEncodeBase64, "str")
 LS_TF_KERNEL(DecodeBase64, runDecodeBase64, "str")
 LS_DEFINE_KERNELS(tf, ReadFile) { registry.add({"tf", "ReadFile", Profile::reference, prepareTfFile<runReadFile>, "str"}); }

@@ -45,7 +45,7 @@ Result<std::vector<std::string>> elementTexts(const Tensor& tensor, bool quoted)
         for (int64_t i = 0, n = tensor.elementCount(); i < n; ++i) {
             const auto x = Element<T>::load(tensor.as<T>()[i]);
             using C = std::remove_const_t<decltype(x)>;
-            if constexpr (std::is_same_v<C, bool>) texts.emplace_back(quoted ? (x ? "True" : "False") : (x ? "1" : "0"));
+            if constexpr (std::is_same_v<C, bool>) texts.emplace_back(x ? "1" : "0");
             else if constexpr (std::is_integral_v<C>) texts.push_back(std::to_string(x));
             else if constexpr (kIsComplex<C>)
                 texts.push_back("(" + numberText(x.real(), sizeof(C) == 8) + "," + numberText(x.imag(), sizeof(C) == 8) + ")");
@@ -84,25 +84,24 @@ Result<std::string> summary(const Tensor& tensor, int64_t most)
     return out;
 }
 
-/// As tf.print says it: "[0 1 2 ... 7 8 9]", rows of matrices on lines of their own.
-void describe(const Shape& shape, int d, size_t& at, int64_t edge, const std::vector<std::string>& texts, std::string& out)
+/// As tf.print says it: "[0 1 2 ... 7 8 9]", rows of matrices on lines of their own, `edge` elements at either end of each dimension
+/// (core/framework/tensor.cc, PrintOneDimV2).
+void describe(const Shape& shape, int d, size_t at, int64_t edge, const std::vector<std::string>& texts, std::string& out)
 {
-    const auto skipped = static_cast<size_t>(strideOf(shape, d));
-    out += "[";
-    for (int64_t i = 0; i < shape[d]; ++i) {
-        const bool inner = d + 1 < shape.rank();
-        const std::string separator =
-            inner ? std::string(static_cast<size_t>(shape.rank() - d - 1), '\n') + std::string(static_cast<size_t>(d) + 1, ' ') : " ";
-        if (i > 0) out += separator;
-        if (edge >= 0 && shape[d] > 2 * edge && i == edge) {
-            out += "..." + separator;
-            at += skipped * static_cast<size_t>(shape[d] - 2 * edge);
-            i = shape[d] - edge;
-            if (i >= shape[d]) break;
-        }
-        if (inner) describe(shape, d + 1, at, edge, texts, out);
-        else out += texts[at++];
+    if (d == shape.rank()) {
+        out += texts[at];
+        return;
     }
+    const auto newLines = static_cast<size_t>(shape.rank() - d - 1);
+    const std::string separator = std::string(newLines, '\n') + std::string(newLines > 0 ? static_cast<size_t>(d) + 1 : 1, ' ');
+    const auto describeOne = [&](int64_t i) {
+        if (i > 0) out += separator;
+        describe(shape, d + 1, at + static_cast<size_t>(i * strideOf(shape, d)), edge, texts, out);
+    };
+    out += "[";
+    for (int64_t i = 0; i < std::min(edge, shape[d]); ++i) describeOne(i);
+    if (shape[d] > 2 * edge) out += separator + "...";
+    for (int64_t i = std::max(edge, shape[d] - edge); i < shape[d]; ++i) describeOne(i);
     out += "]";
 }
 
@@ -167,14 +166,14 @@ Status runFormat(const KernelArgs& args)
         from = at + placeholder.size();
         const bool scalar = args.in(i).shape.rank() == 0;
         LS_TRY(const std::vector<std::string> texts, elementTexts(args.in(i), true));
-        size_t element = 0;
         if (scalar && args.in(i).dtype == DType::string) {
             LS_TRY(const auto strings, readStrings(args.in(i)));
             text += "\"" + std::string(strings[0]) + "\"";
         } else if (scalar) {
             text += texts.empty() ? "" : texts[0];
         } else {
-            describe(args.in(i).shape, 0, element, edge, texts, text);
+            const auto count = static_cast<int64_t>(texts.size());
+            describe(args.in(i).shape, 0, 0, edge < 0 ? count : std::min(edge, count), texts, text);
         }
     }
     return giveStrings(args, Shape(), {text + pattern.substr(from)});
@@ -307,6 +306,7 @@ Status runAsString(const KernelArgs& args)
     const std::string fill(attributeString(attributes, "fill", ""));
     const bool scientific = attributeBool(attributes, "scientific", false), shortest = attributeBool(attributes, "shortest", false);
     const Tensor& in = args.in(0);
+    if (fill.size() > 1) return invalidArgument("Fill string must be one or fewer characters");
     if (in.dtype == DType::string) return tfCopy(args, 0, in, in.shape);
     const bool isReal = isFloat(in.dtype) || in.dtype == DType::c64 || in.dtype == DType::c128;
     if (!isReal && in.dtype != DType::boolean && (scientific || shortest))

@@ -339,7 +339,6 @@ Status runSegmentJoin(const KernelArgs& args)
     if (!checkedElementCount(shape) || *checkedElementCount(shape) > int64_t{1} << 24)
         return invalidArgument("too many strings: " + toString(shape));
     std::vector<std::string> joined(static_cast<size_t>(segments * inner));
-    std::vector<bool> begun(joined.size(), false);
     for (size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] < 0) continue;
         if (ids[i] >= segments)
@@ -347,8 +346,7 @@ Status runSegmentJoin(const KernelArgs& args)
                                    std::to_string(segments) + ")");
         for (int64_t k = 0; k < inner; ++k) {
             const auto to = static_cast<size_t>(ids[i] * inner + k);
-            if (begun[to]) joined[to] += separator;
-            begun[to] = true;
+            if (!joined[to].empty()) joined[to] += separator; // so none behind empty strings
             joined[to] += strings[i * static_cast<size_t>(inner) + static_cast<size_t>(k)];
         }
     }
