@@ -2,30 +2,20 @@
 
 #include "app/desktop/terminal_backend.h"
 #include "app/output/fusion_report.h"
+#include "app/wiring/fusion_proof.h"
 #include "app/wiring/session.h"
 #include "app/wiring/subject.h"
 #include "app/wiring/tolerance.h"
 #include "converters/formats.h"
 #include "converters/fuse/fuse.h"
 #include "converters/raise/raise.h"
+#include "engine/transform/run_selection.h"
 
 #include <algorithm>
 
 namespace loopscope::app {
 
 namespace {
-
-/// Inputs and outputs of a run keep their names.
-std::vector<std::string> namesOf(const Model& model, const RunTarget& target)
-{
-    std::vector<std::string> names;
-    if (!model.hasGraph(target.graph)) return names;
-    const Graph& graph = model.graph(target.graph);
-    for (const auto* const ports : {&target.inputs, &target.outputs})
-        for (const Port& port : *ports)
-            if (port.value.valid()) names.push_back(graph.value(port.value).id);
-    return names;
-}
 
 Result<FusionReport> fuseFor(Model& model, const RunTarget& target, const std::vector<viewer::FusionSwitch>& off)
 {
@@ -42,10 +32,8 @@ viewer::FusedSide::Rewrite rowOf(const Fusion& fusion, bool isOn)
 
 FusionOptions fusionOptions(const Model& model, const RunTarget& target, const std::vector<viewer::FusionSwitch>& off)
 {
-    FusionOptions options;
+    FusionOptions options = fusionOptionsOf(model, target);
     for (const viewer::FusionSwitch& each : off) options.forbidden.push_back({each.rule, each.graph, each.where});
-    options.keeps = namesOf(model, target);
-    options.root = target.graph;
     return options;
 }
 
@@ -60,6 +48,9 @@ Result<std::shared_ptr<const viewer::FusedSide>> holdAgainstFused(DebugSubject& 
     other.model = *subject.model;
     other.path = subject.name + ", fused";
     LS_TRY(const FusionReport report, fuseFor(other.model, subject.target, off));
+    if (other.model.dialect == Dialect::tf) { // variables that are constants now, of which nothing is left
+        LS_TRY(other.model, selectForRun(other.model, subject.target.graph, {}));
+    }
     for (const Fusion& fusion : report.rewrites) side->rewrites.push_back(rowOf(fusion, true));
     for (const FusionDeclined& declined : report.declined) {
         const viewer::FusionSwitch place{declined.rule, declined.graph, declined.where};

@@ -183,22 +183,27 @@ Result<std::string> fusionReport(const std::string& path, const std::string& tit
 std::vector<std::string> whyNotFused(const FusionReport& report, std::string_view op)
 {
     std::vector<std::string> lines;
+    const std::string name(op);
+    // What stood in a function is called after its call now.
+    const auto isAsked = [&](const std::string& other) { return other == name || other.ends_with("/" + name); };
+    const auto isNamed = [&](const std::string& reason) {
+        return reason.find("'" + name + "'") != std::string::npos || reason.find("/" + name + "'") != std::string::npos;
+    };
     for (const FusionDeclined& declined : report.declined)
-        if (declined.where == op || declined.graph + "/" + declined.where == op ||
-            declined.reason.find("'" + std::string(op) + "'") != std::string::npos)
+        if (isAsked(declined.graph + "/" + declined.where) || isNamed(declined.reason))
             lines.push_back("not fused: " + declined.to + " at " + declined.graph + "/" + declined.where + ": " + declined.reason + " (" +
                             declined.rule + ")");
     for (const Fusion& fusion : report.rewrites)
-        if (fusion.name == op || std::ranges::find(fusion.from, op) != fusion.from.end())
+        if (isAsked(fusion.name) || std::ranges::any_of(fusion.from, isAsked))
             lines.push_back("fused: " + fusion.to + " at " + fusion.graph + "/" + fusion.name + " from " + join(fusion.from, ", ") + " (" +
                             fusion.rule + ")");
     return lines;
 }
 
-Result<std::vector<std::string>> whyNotFused(const Model& model, std::string_view op)
+Result<std::vector<std::string>> whyNotFused(const Model& model, const RunTarget& target, std::string_view op)
 {
     Model fused = model;
-    LS_TRY(const FusionReport report, fuseOperators(fused));
+    LS_TRY(const FusionReport report, fuseOperators(fused, fusionOptionsOf(model, target)));
     std::vector<std::string> lines = whyNotFused(report, op);
     if (lines.empty()) lines.push_back("no rule began to match at '" + std::string(op) + "'");
     return lines;

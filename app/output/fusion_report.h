@@ -28,6 +28,6 @@ Result<std::string> fusionReport(const std::string& path, const std::string& tit
 std::vector<std::string> whyNotFused(const FusionReport& report, std::string_view op);
 
 /// The same of a model that is debugged; one line where nothing began to match. Errors: of fusing.
-Result<std::vector<std::string>> whyNotFused(const Model& model, std::string_view op);
+Result<std::vector<std::string>> whyNotFused(const Model& model, const RunTarget& target, std::string_view op);
 
 } // namespace loopscope::app

@@ -177,7 +177,7 @@ Status why(Terminal& terminal, const CommandLine& line)
 {
     constexpr std::string_view kNotFused = "not fused ";
     if (line.text.starts_with(kNotFused)) {
-        LS_TRY(const std::vector<std::string> lines, whyNotFused(terminal.model(), line.text.substr(kNotFused.size())));
+        LS_TRY(const std::vector<std::string> lines, whyNotFused(terminal.model(), terminal.target(), line.text.substr(kNotFused.size())));
         terminal.reply(join(lines, "\n") + "\n");
         terminal.answer().texts("lines", lines);
         return {};

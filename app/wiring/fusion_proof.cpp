@@ -415,6 +415,21 @@ FusionFigures figuresOf(const Runnable& runnable, const std::vector<Array>& inpu
 
 } // namespace
 
+FusionOptions fusionOptionsOf(const Model& model, const RunTarget& target)
+{
+    FusionOptions options;
+    options.root = target.graph;
+    if (!model.hasGraph(target.graph)) return options;
+    const Graph& graph = model.graph(target.graph);
+    for (const auto* const ports : {&target.inputs, &target.outputs})
+        for (const Port& port : *ports)
+            if (port.value.valid()) options.keeps.push_back(graph.value(port.value).id);
+    if (model.dialect != Dialect::tf) return options;
+    options.signature = target.signature;
+    options.selection = RunSelection(); // the root has inputs and outputs of its own
+    return options;
+}
+
 Result<std::vector<FusionFigures>> measureFusion(const Model& original, const Model& fused, const FusionOptions& options,
                                                  const FusionProofOptions& asked)
 {

@@ -3,6 +3,7 @@
 
 #include "converters/formats.h"
 #include "converters/fuse/fuse.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/result.h"
 #include "engine/debug/prove/verdict.h"
 #include "engine/exec/execution_options.h"
@@ -14,6 +15,10 @@
 #include <vector>
 
 namespace loopscope::app {
+
+/// For a model of which `target` is run, as a session does. Of a TensorFlow model variables that nothing writes become constants, and calls
+/// what they call; inputs and outputs keep their names.
+FusionOptions fusionOptionsOf(const Model& model, const RunTarget& target);
 
 struct FusionProofOptions {
     std::vector<std::string> sources; ///< of the model's inputs, as `--input` takes them; those that are missing are drawn

@@ -42,6 +42,17 @@ std::string normCondition(Site& site, const Match& match)
     return "";
 }
 
+/// What is added or compared behind the root: the operator divides by 1e-6 at least.
+std::string rootCondition(Site& site, const Match& match)
+{
+    std::string reason = lastAxis(site, match, "sum", true);
+    if (!reason.empty()) return reason;
+    const Numbers& epsilon = *site.constants().floats(match.value("$e"));
+    if (!epsilon.isOne() || !(epsilon.values[0] >= 0 && epsilon.values[0] <= 1.0001e-6F))
+        return "epsilon " + std::to_string(epsilon.values[0]) + " would be lost: the operator's own is 1e-6 of the norm";
+    return "";
+}
+
 std::string slopeCondition(Site& site, const Match& match)
 {
     const Numbers& slope = *site.constants().floats(match.value("$a"));
@@ -84,15 +95,23 @@ std::vector<std::string> roundedHardSwishes()
     return patterns;
 }
 
+std::string roundedCondition(Site& site, const Match& match)
+{
+    return site.described(match.op("r")) + " rounds to the steps of a scale on the way, which the operator does not";
+}
+
+std::string shiftedCondition(Site& site, const Match& match)
+{
+    if (attributeFloat(site.editor().op(match.op("softmax")).attributes, "beta", 1.0) != 1.0) return "beta is not 1";
+    return lastAxis(site, match, "max", true);
+}
+
 } // namespace
 
 std::span<const Rule> compoundRules()
 {
     static const std::vector<Rule> rules = {
-        {"hard-swish-rounded", kApproximate, roundedHardSwishes(), "hard_swish(x)",
-         [](Site& site, const Match& match) {
-             return site.described(match.op("r")) + " rounds to the steps of a scale on the way, which the operator does not";
-         }},
+        {"hard-swish-rounded", kApproximate, roundedHardSwishes(), "hard_swish(x)", roundedCondition},
         {"hard-swish",
          kReal,
          {"mul(mul(x, relu6(add(x, 3))), 0.16666667)", "mul(x, mul(relu6(add(x, 3)), 0.16666667))",
@@ -122,12 +141,13 @@ std::span<const Rule> compoundRules()
          "gelu(x) approximate=true"},
         {"softmax",
          kReal,
-         {"div(exp(sub(x, max:reduce_max(x, ?axis))), sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis))"},
+         {"div(exp(sub(x, max:reduce_max(x, ?axis))), sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis))",
+          "mul(exp(sub(x, max:reduce_max(x, ?axis))), div(1, sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))"},
          "softmax(x) beta=1.0",
          softmaxCondition},
         {.name = "softmax-unshifted", // exp of more than this overflows
          .equality = kApproximate,
-         .patterns = {"div(e:exp(x), sum:sum(e:exp(x), ?axis))"},
+         .patterns = {"div(e:exp(x), sum:sum(e:exp(x), ?axis))", "mul(e:exp(x), div(1, sum:sum(e:exp(x), ?axis)))"},
          .replacement = "softmax(x) beta=1.0",
          .condition = softmaxCondition,
          .domainOf = "x",
@@ -137,15 +157,35 @@ std::span<const Rule> compoundRules()
          kReal,
          {"softmax:softmax(sub(x, max:reduce_max(x, ?axis)))"},
          "softmax(x) beta=1.0",
-         [](Site& site, const Match& match) -> std::string {
-             if (attributeFloat(site.editor().op(match.op("softmax")).attributes, "beta", 1.0) != 1.0) return "beta is not 1";
-             return lastAxis(site, match, "max", true);
-         }},
+         shiftedCondition},
         {"log-softmax",
          kReal,
          {"sub(sub(x, max:reduce_max(x, ?axis)), log(sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))"},
          "log_softmax(x)",
          softmaxCondition},
+        onDomain({"l2-norm",
+                  kApproximate,
+                  {"mul(x, rsqrt(sum:sum(mul(x, x), ?axis)))", "mul(x, rsqrt(sum:sum(square(x), ?axis)))",
+                   "mul(x, rsqrt(maximum(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(maximum(sum:sum(mul(x, x), ?axis), $e)))",
+                   "mul(x, rsqrt(add(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(add(sum:sum(mul(x, x), ?axis), $e)))",
+                   "div(x, sqrt(sum:sum(square(x), ?axis)))", "div(x, sqrt(sum:sum(mul(x, x), ?axis)))",
+                   "div(x, sqrt(maximum(sum:sum(square(x), ?axis), $e)))", "div(x, sqrt(add(sum:sum(square(x), ?axis), $e)))",
+                   "div(x, sqrt(maximum(sum:sum(mul(x, x), ?axis), $e)))", "div(x, sqrt(add(sum:sum(mul(x, x), ?axis), $e)))"},
+                  "l2_normalization(x)",
+                  normCondition},
+                 "sum", ">", 1e-12),
+        onDomain({"l2-norm-behind-the-root",
+                  kApproximate,
+                  {"div(x, maximum(sqrt(sum:sum(square(x), ?axis)), $e))", "div(x, maximum(sqrt(sum:sum(mul(x, x), ?axis)), $e))"},
+                  "l2_normalization(x)",
+                  rootCondition},
+                 "sum", ">", 1e-12),
+        onDomain({"l2-norm-beside-the-root", // what is added is 1e-5 of such a norm
+                  kApproximate,
+                  {"div(x, add(sqrt(sum:sum(square(x), ?axis)), $e))", "div(x, add(sqrt(sum:sum(mul(x, x), ?axis)), $e))"},
+                  "l2_normalization(x)",
+                  rootCondition},
+                 "sum", ">", 0.01),
     };
     return rules;
 }
@@ -154,7 +194,7 @@ std::span<const Rule> elementRules()
 {
     static const std::vector<Rule> rules = {
         {"logistic", kReal, {"div(1, add(1, exp(neg(x))))"}, "logistic(x)"},
-        {"rsqrt", kReal, {"div(1, sqrt(x))"}, "rsqrt(x)"},
+        onDomain({"rsqrt", kApproximate, {"div(1, sqrt(x))"}, "rsqrt(x)"}, "x", ">"), // a division has the largest number for infinity
         {"elu",
          kReal,
          {"select(greater(x, 0), x, sub(exp(select(greater(x, 0), ?zero, x)), 1))", "select(greater(x, 0), x, sub(exp(x), 1))"},
@@ -178,16 +218,6 @@ std::span<const Rule> elementRules()
          kReal,
          {"add(relu(x), mul(mul($a, sub(x, abs(x))), 0.5))", "add(relu(x), mul($a, mul(sub(x, abs(x)), 0.5)))"},
          "prelu(x, $a)"},
-        onDomain({"l2-norm",
-                  kApproximate,
-                  {"mul(x, rsqrt(sum:sum(mul(x, x), ?axis)))", "mul(x, rsqrt(sum:sum(square(x), ?axis)))",
-                   "mul(x, rsqrt(maximum(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(maximum(sum:sum(mul(x, x), ?axis), $e)))",
-                   "mul(x, rsqrt(add(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(add(sum:sum(mul(x, x), ?axis), $e)))",
-                   "div(x, sqrt(sum:sum(square(x), ?axis)))", "div(x, sqrt(sum:sum(mul(x, x), ?axis)))",
-                   "div(x, sqrt(maximum(sum:sum(square(x), ?axis), $e)))", "div(x, sqrt(add(sum:sum(square(x), ?axis), $e)))"},
-                  "l2_normalization(x)",
-                  normCondition},
-                 "sum", ">", 1e-12),
         onDomain({"pow-half", kApproximate, {"pow(x, 0.5)"}, "sqrt(x)"}, "x", ">"),
         onDomain({"pow-minus-half", kApproximate, {"pow(x, -0.5)"}, "rsqrt(x)"}, "x", ">"),
         {"pow-two", kReal, {"pow(x, 2)"}, "square(x)"},
@@ -207,8 +237,8 @@ std::span<const Rule> elementRules()
                  "x", "is a number"),
         onDomain({"maximum-zero", kApproximate, {"maximum(x, 0)"}, "relu(x)", nullptr, {}, nullptr, true}, "x", "is a number"),
         onDomain({"maximum-of-nothing", kApproximate, {"maximum(x, -inf)"}, "x"}, "x", "is a number"), // JAX begins a softmax so
-        {"mul-one", kExact, {"mul(x, 1)", "div(x, 1)"}, "x"},
-        {"add-zero", kReal, {"add(x, 0)", "sub(x, 0)", "add(x, zeros_like(x))"}, "x"}, // −0 + 0 is 0
+        onDomain({"mul-one", kExact, {"mul(x, 1)", "div(x, 1)"}, "x"}, "x", "is finite"), // a product has the largest number for infinity
+        {"add-zero", kReal, {"add(x, 0)", "sub(x, 0)", "add(x, zeros_like(x))"}, "x"},    // −0 + 0 is 0
         {"swish", kReal, {"mul(x, logistic(x))"}, "label:SWISH"},
         {"attention",
          kReal,

@@ -49,6 +49,7 @@ struct Rule {
 /// Each file of rules has one; fuse.cpp lists them.
 std::span<const Rule> compoundRules();
 std::span<const Rule> elementRules();
+std::span<const Rule> spellingRules();
 std::span<const Rule> circleRules();
 std::span<const Rule> affineRules();
 std::span<const Rule> beforeRules();

@@ -201,6 +201,29 @@ private slots:
             QVERIFY(std::ranges::find(desk.scenes()->onlyHere, address) == desk.scenes()->onlyHere.end());
     }
 
+    void layersInFunctionsAreFusedAsOnTheCommandLine()
+    {
+        open("tests/cli/fusion_called.lsir", {{"x", "@1"}});
+        QVERIFY(m_window->run("compareFused"));
+        settle();
+        CompareDesk& desk = CompareDesk::of(*m_window->document());
+        QVERIFY2(desk.drift() != nullptr, qPrintable(desk.problem()));
+        enter("panelRewrites");
+        auto* const table = qobject_cast<QTreeView*>(find("rewriteTable"));
+        const int row = static_cast<int>(rowsOf(table).indexOf(QRegularExpression("^FULLY_CONNECTED\\+bias \\| net/dense, .*")));
+        QVERIFY2(row >= 0, qPrintable(rowsOf(table).join('\n')));
+        table->setCurrentIndex({});
+        table->setCurrentIndex(table->model()->index(row, 0));
+        settle();
+        QCOMPARE(textsOf(desk.selected(CompareSide::here)), QStringList({"main/net:call/dense", "main/net:call/shifted"}));
+        QCOMPARE(desk.selected(CompareSide::there).size(), size_t(1));
+        const Model& there = *desk.modelOf(CompareSide::there);
+        const std::vector<Operator>& left = there.graph(there.findGraph("main")).operators;
+        QVERIFY(std::ranges::none_of(left,
+                                     [](const Operator& op) { return op.kind.name == "VarHandleOp" || op.kind.name == "ReadVariableOp"; }));
+        QVERIFY(std::ranges::none_of(left, [](const Operator& op) { return op.name == "w"; })); // nothing reads it any more
+    }
+
     void theRaisedFormIsProvedByAButton()
     {
         open("v1_collatz.lsir", {{"n", "6"}});

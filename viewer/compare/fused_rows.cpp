@@ -1,8 +1,9 @@
 #include "viewer/compare/fused_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <string_view>
+#include <string>
 #include <utility>
 
 namespace loopscope::viewer {
@@ -14,17 +15,25 @@ class DrawnOperators {
 public:
     DrawnOperators(const Model& model, const Scene& scene)
     {
-        const auto add = [&](GraphId graph, OperatorId op, const std::string& address) {
+        const auto add = [&](GraphId graph, OperatorId op, int region, const std::string& address) {
             if (!op.valid()) return;
-            const Graph& around = model.graph(graph);
-            const Operator& one = around.op(op);
-            const std::string& name = one.results.empty() || !one.name.empty() ? one.name : around.value(one.results.front()).id;
-            m_addresses.try_emplace({around.id, name}, address);
+            std::string name = nameOf(model, graph, op);
+            m_addresses.try_emplace({model.graph(graph).id, name}, address);
+            // Fusing opens calls: what a function holds is called after its call then, in the graph of the call.
+            GraphId outer = graph;
+            for (; region >= 0; region = scene.regions[static_cast<size_t>(region)].parent) {
+                const SceneRegion& around = scene.regions[static_cast<size_t>(region)];
+                if (around.kind == RegionKind::loop || around.kind == RegionKind::branch) break;
+                if (around.kind != RegionKind::call) continue;
+                outer = around.caller;
+                name.insert(0, nameOf(model, outer, around.op) + "/");
+            }
+            if (outer != graph) m_addresses.try_emplace({model.graph(outer).id, std::move(name)}, address);
         };
         for (const SceneNode& node : scene.nodes)
-            if (node.kind == NodeKind::op) add(node.graph, node.op, node.id);
+            if (node.kind == NodeKind::op) add(node.graph, node.op, node.region, node.id);
         for (const SceneRegion& region : scene.regions)
-            if (!region.site.empty()) add(region.caller, region.op, region.site);
+            if (!region.site.empty()) add(region.caller, region.op, region.parent, region.site);
     }
     std::string find(const std::string& graph, const std::string& name) const
     {
@@ -33,7 +42,13 @@ public:
     }
 
 private:
-    std::map<std::pair<std::string_view, std::string_view>, std::string> m_addresses; ///< names belong to the model
+    static std::string nameOf(const Model& model, GraphId graph, OperatorId op)
+    {
+        const Operator& one = model.graph(graph).op(op);
+        return one.results.empty() || !one.name.empty() ? one.name : model.graph(graph).value(one.results.front()).id;
+    }
+
+    std::map<std::pair<std::string, std::string>, std::string> m_addresses; ///< by graph and name
 };
 
 } // namespace
