@@ -147,6 +147,25 @@ void Affine::scale(const std::vector<float>& factors)
     isChanged = true;
 }
 
+int64_t Affine::inputChannels() const
+{
+    if (kind != "depthwise_conv_2d") return weights.shape.back();
+    return weights.shape.back() / std::max<int64_t>(attributeInt(attributes, "depth_multiplier", 1), 1);
+}
+
+size_t Affine::inputOf(size_t weight) const
+{
+    const auto inputs = static_cast<size_t>(inputChannels());
+    if (kind != "depthwise_conv_2d") return weight % inputs;
+    return weight / static_cast<size_t>(std::max<int64_t>(attributeInt(attributes, "depth_multiplier", 1), 1)) % inputs;
+}
+
+void Affine::scaleInputs(const std::vector<float>& factors)
+{
+    for (size_t k = 0; k < weights.values.size(); ++k) weights.values[k] *= factors[inputOf(k)];
+    isChanged = true;
+}
+
 int rankOf(const Affine& affine) { return affine.kind == "fully_connected" ? 2 : affine.kind == "conv_3d" ? 5 : 4; }
 
 std::optional<Affine> readAffine(Site& site, OperatorId id)

@@ -30,6 +30,10 @@ struct Affine {
     std::string activation() const { return std::string(attributeWord(attributes, "act", "NONE")); }
     /// Multiplies the weights of channel c, and the bias, by factors[c].
     void scale(const std::vector<float>& factors);
+    int64_t inputChannels() const; ///< of the weights: numbers that stand along the last dimension of the operand
+    size_t inputOf(size_t weight) const;
+    /// Multiplies the weights of input i by factors[i].
+    void scaleInputs(const std::vector<float>& factors);
 };
 
 /// Whether the operator is one, and if it can take something in: `refused` says why not.

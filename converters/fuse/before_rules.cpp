@@ -8,26 +8,6 @@ namespace loopscope::fusing {
 
 namespace {
 
-/// Numbers along the inputs of the operator: how many there are, and which one a weight belongs to.
-struct Inputs {
-    int64_t count = 0;
-    bool isDepthwise = false;
-    int64_t multiplier = 1;
-    size_t of(size_t weight) const
-    {
-        const auto inputs = static_cast<size_t>(count);
-        return isDepthwise ? weight / static_cast<size_t>(multiplier) % inputs : weight % inputs;
-    }
-};
-
-Inputs inputsOf(const Affine& affine)
-{
-    const Shape& shape = affine.weights.shape;
-    if (affine.kind != "depthwise_conv_2d") return {shape.back(), false, 1};
-    const int64_t multiplier = std::max<int64_t>(attributeInt(affine.attributes, "depth_multiplier", 1), 1);
-    return {shape.back() / multiplier, true, multiplier};
-}
-
 /// Whether the sum or product of `operand` and the constant has the operand's own shape.
 bool isStretched(const Site& site, ValueId operand, const Numbers& constant, int64_t inputs)
 {
@@ -37,14 +17,14 @@ bool isStretched(const Site& site, ValueId operand, const Numbers& constant, int
 }
 
 /// w · (x + c) is w · x + w · c.
-void shift(Affine& affine, const Inputs& inputs, const std::vector<float>& addend)
+void shift(Affine& affine, const std::vector<float>& addend)
 {
     const auto channels = static_cast<size_t>(affine.channels);
     const bool isLast = affine.kind == "depthwise_conv_2d";
     const size_t perStep = isLast ? 1 : affine.weights.values.size() / channels;
     std::vector<double> sums(affine.bias.begin(), affine.bias.end());
     for (size_t k = 0; k < affine.weights.values.size(); ++k)
-        sums[k / perStep % channels] += static_cast<double>(affine.weights.values[k]) * addend[inputs.of(k)];
+        sums[k / perStep % channels] += static_cast<double>(affine.weights.values[k]) * addend[affine.inputOf(k)];
     for (size_t c = 0; c < channels; ++c) affine.bias[c] = static_cast<float>(sums[c]);
 }
 
@@ -72,10 +52,10 @@ Outcome constantBefore(Site& site, OperatorId root)
     if (scales && affine->isFakeQuantized) return declined("the filter is quantized with one scale for all channels");
     if (activationOf(before) != "NONE") return declined("an activation lies between: " + std::string(activationOf(before)));
     if (side == 0 && (kind == "sub" || kind == "div")) return declined("the constant is on the left of a " + upperCase(kind));
-    const Inputs inputs = inputsOf(*affine);
-    auto numbers = perChannel(*constant, inputs.count, own == "fully_connected" ? 1 : 4);
-    if (!numbers) return declined("the constant is no scalar and not one number for each of " + std::to_string(inputs.count) + " inputs");
-    if (isStretched(site, before.inputs[1 - side], *constant, inputs.count))
+    const int64_t inputs = affine->inputChannels();
+    auto numbers = perChannel(*constant, inputs, own == "fully_connected" ? 1 : 4);
+    if (!numbers) return declined("the constant is no scalar and not one number for each of " + std::to_string(inputs) + " inputs");
+    if (isStretched(site, before.inputs[1 - side], *constant, inputs))
         return declined("the other operand is stretched to the shape of the constant");
     if (kind == "div" && std::ranges::find(*numbers, 0.0F) != numbers->end()) return declined("division by 0");
     const std::string_view padding = attributeWord(affine->attributes, "padding", "VALID");
@@ -87,10 +67,9 @@ Outcome constantBefore(Site& site, OperatorId root)
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
     for (float& number : *numbers) number = kind == "sub" ? -number : kind == "div" ? 1.0F / number : number;
     if (adds) {
-        shift(*affine, inputs, *numbers);
+        shift(*affine, *numbers);
     } else {
-        for (size_t k = 0; k < affine->weights.values.size(); ++k) affine->weights.values[k] *= (*numbers)[inputs.of(k)];
-        affine->isChanged = true;
+        affine->scaleInputs(*numbers);
     }
     affine->inputs[0] = before.inputs[1 - side];
     return Outcome::made(writeAffine(site, *affine, std::move(ops), {adds ? "bias" : "weights_scaled"}));

@@ -1,4 +1,5 @@
 // Norms that Circle has operators for and TFLite has not.
+#include "converters/fuse/affine.h"
 #include "converters/fuse/pattern.h"
 
 #include <algorithm>
@@ -39,6 +40,45 @@ std::string rmsNorm(Site& site, const Match& match)
     std::string reason = axesAre(site, match, "mean", {-1});
     if (reason.empty()) reason = isScalar(site, match);
     return reason.empty() ? isRow(site, match, "$g") : reason;
+}
+
+std::string plainRmsNorm(Site& site, const Match& match)
+{
+    if (site.typeOf(match.value("x")).dynamicShape().back() < 0) return "the number of channels is not known";
+    const std::string reason = axesAre(site, match, "mean", {-1});
+    return reason.empty() ? isScalar(site, match) : reason;
+}
+
+/// A factor behind a norm goes into the norm's own.
+Outcome scaledNorm(Site& site, OperatorId root)
+{
+    const Operator product = site.editor().op(root);
+    if (product.inputs.size() != 2 || activationOf(product) != "NONE") return Outcome::nothing();
+    for (const size_t side : {1, 0}) {
+        std::vector<OperatorId> ops;
+        const OperatorId inner = site.producer(product.inputs[1 - side], &ops);
+        if (!inner.valid() || neutralKind(site.editor().op(inner).kind) != "rms_norm") continue;
+        const Operator norm = site.editor().op(inner);
+        const Numbers *const factor = site.constants().floats(product.inputs[side]), *const own = site.constants().floats(norm.inputs[1]);
+        const auto declined = [](std::string reason) { return Outcome::declined("RMS_NORM", std::move(reason)); };
+        if (factor == nullptr || own == nullptr) return declined("the other operand is no constant");
+        const auto factors = perChannel(*factor, static_cast<int64_t>(own->values.size()), site.shapeOf(norm.inputs[0]).rank());
+        if (!factors) return declined("the constant is no scalar and not one number for each channel");
+        ops.insert(ops.begin(), inner);
+        ops.push_back(root);
+        if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
+        std::vector<float> both = own->values;
+        for (size_t c = 0; c < both.size(); ++c) both[c] *= (*factors)[c];
+        OperatorDraft draft;
+        draft.kind = norm.kind;
+        draft.attributes = norm.attributes;
+        draft.inputs = norm.inputs;
+        draft.inputs[1] =
+            site.constant(site.nameOf(root) + "/gamma", Shape{static_cast<int64_t>(both.size())}, std::span<const float>(both), root);
+        draft.results = {site.typeOf(product.results[0])};
+        return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+    }
+    return Outcome::nothing();
 }
 
 std::string instanceNorm(Site& site, const Match& match)
@@ -108,6 +148,16 @@ std::span<const Rule> circleRules()
               "mul(x, mul(rsqrt(add(mean:mean(square(x), ?a), $e)), $g))", "mul(mul(x, pow(add(mean:mean(square(x), ?a), $e), -0.5)), $g)"},
              "circle.rms_norm(x, $g) epsilon=$e",
              rmsNorm}),
+        {.name = "rms-norm-plain", // late: where a factor follows, the rule above takes that in
+         .equality = kReal,
+         .patterns = {"mul(x, rsqrt(add(mean:mean(mul(x, x), ?a), $e)))", "mul(x, rsqrt(add(mean:mean(square(x), ?a), $e)))",
+                      "div(x, sqrt(add(mean:mean(mul(x, x), ?a), $e)))", "div(x, sqrt(add(mean:mean(square(x), ?a), $e)))",
+                      "mul(x, pow(add(mean:mean(square(x), ?a), $e), -0.5))"},
+         .replacement = "circle.rms_norm(x, ones) epsilon=$e",
+         .condition = plainRmsNorm,
+         .isLate = true,
+         .isOfCircle = true},
+        {.name = "rms-norm-scaled", .equality = kReal, .roots = {"mul"}, .apply = scaledNorm, .isOfCircle = true},
         ofCircle(
             {"instance-norm",
              kReal,

@@ -1,4 +1,5 @@
 // Functions that TensorFlow programs write out and TFLite has an operator for.
+#include "converters/fuse/affine.h"
 #include "converters/fuse/pattern.h"
 
 #include <algorithm>
@@ -64,6 +65,25 @@ std::string scalarSlope(Site& site, const Match& match)
 {
     const Numbers& slope = *site.constants().floats(match.value("$a"));
     return slope.isOne() && slope.shape.rank() <= 1 ? "" : "the slope is no scalar";
+}
+
+/// Whether factors before and behind the place can go into weights.
+std::string isBetweenProducts(Site& site, const Match& match)
+{
+    const auto takes = [&](OperatorId op) {
+        const std::optional<Affine> affine = readAffine(site, op);
+        return affine && affine->refused.empty() && !affine->weights.values.empty() && !affine->isFakeQuantized;
+    };
+    const OperatorId before = site.producer(match.value("x"));
+    if (!before.valid() || !takes(before) || activationOf(site.editor().op(before)) != "NONE")
+        return "no product stands before it that takes a factor in";
+    const std::span<const ValueUse> uses = site.editor().uses(site.editor().op(match.ops.back()).results[0]);
+    if (uses.size() != 1 || uses[0].kind != ValueUse::Kind::operand || !takes(uses[0].op))
+        return "no product stands behind it that takes a factor in";
+    for (const ValueUse& use : site.editor().uses(match.value("x")))
+        if (use.kind != ValueUse::Kind::operand || std::ranges::find(match.ops, use.op) == match.ops.end())
+            return site.described(before) + " has another reader";
+    return "";
 }
 
 constexpr auto kReal = FusionEquality::realEqual;
@@ -239,6 +259,11 @@ std::span<const Rule> elementRules()
         onDomain({"maximum-of-nothing", kApproximate, {"maximum(x, -inf)"}, "x"}, "x", "is a number"), // JAX begins a softmax so
         onDomain({"mul-one", kExact, {"mul(x, 1)", "div(x, 1)"}, "x"}, "x", "is finite"), // a product has the largest number for infinity
         {"add-zero", kReal, {"add(x, 0)", "sub(x, 0)", "add(x, zeros_like(x))"}, "x"},    // −0 + 0 is 0
+        {"gelu-of-scaled", // between products into which converters have put the factors, and rules for products put them again
+         kApproximate,
+         {"mul(x, add(1, erf(x)))"},
+         "mul(1.4142135, gelu(mul(1.4142135, x)))",
+         isBetweenProducts},
         {"swish", kReal, {"mul(x, logistic(x))"}, "label:SWISH"},
         {"attention",
          kReal,

@@ -202,7 +202,8 @@ constexpr std::string_view kLabel = "label:";
 
 std::string labelOf(const Term& replacement)
 {
-    std::string label = upperCase(replacement.text);
+    const size_t dialect = replacement.text.find('.');
+    std::string label = upperCase(dialect == std::string::npos ? replacement.text : replacement.text.substr(dialect + 1));
     return attributeBool(replacement.attributes, "approximate", false) ? label + "(approximate)" : label;
 }
 
@@ -301,6 +302,12 @@ Outcome replaceBy(const Term& term, Site& site, Match& match)
     for (const Term& argument : term.arguments) {
         const bool isNegated = argument.text.starts_with("-$");
         const ValueId value = match.value(isNegated ? argument.text.substr(1) : argument.text);
+        if (argument.text == "ones") { // one for each channel
+            const std::vector<float> ones(static_cast<size_t>(site.typeOf(match.value("x")).dynamicShape().back()), 1.0F);
+            const Shape shape{static_cast<int64_t>(ones.size())};
+            draft.inputs.push_back(site.constant(site.nameOf(root) + "/ones", shape, std::span<const float>(ones), root));
+            continue;
+        }
         if (!isNegated) {
             draft.inputs.push_back(value);
             continue;

@@ -67,6 +67,9 @@ std::span<const Rule> productRules();
 std::span<const Rule> recurrentRules();
 std::span<const Rule> attentionRules();
 std::span<const Rule> stablehloRules();
+std::span<const Rule> cropRules();
+std::span<const Rule> preactivationRules();
+std::span<const Rule> circleSubstitutes();
 std::span<const Rule> unfuseRules(); ///< the other way; only with FusionOptions::isReverse
 
 /// The operators at which a pattern may begin.

@@ -3,6 +3,7 @@
 #include "converters/fuse/pattern.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace loopscope::fusing {
 
@@ -36,6 +37,41 @@ Outcome joinConstants(Site& site, OperatorId root)
     draft.inputs = {inner.inputs[1 - innerSide],
                     site.constant(site.nameOf(root) + "/joined", both->shape, std::span<const float>(both->values), root)};
     draft.results = {site.editor().value(outer.results[0]).type};
+    return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+}
+
+/// x · a / b is x · (a / b), and b / (x · a) is (b / a) / x.
+Outcome joinQuotient(Site& site, OperatorId root)
+{
+    const Operator outer = site.editor().op(root);
+    if (outer.inputs.size() != 2) return Outcome::nothing();
+    const size_t side = site.constants().floats(outer.inputs[1]) != nullptr ? 1 : 0;
+    const Numbers* const own = site.constants().floats(outer.inputs[side]);
+    std::vector<OperatorId> ops;
+    const OperatorId middle = site.producer(outer.inputs[1 - side], &ops);
+    if (own == nullptr || !middle.valid() || neutralKind(site.editor().op(middle).kind) != "mul") return Outcome::nothing();
+    const Operator inner = site.editor().op(middle);
+    if (inner.inputs.size() != 2 || activationOf(inner) != "NONE") return Outcome::nothing();
+    const size_t innerSide = site.constants().floats(inner.inputs[1]) != nullptr ? 1 : 0;
+    const Numbers* const factor = site.constants().floats(inner.inputs[innerSide]);
+    if (factor == nullptr || site.constants().floats(inner.inputs[1 - innerSide]) != nullptr) return Outcome::nothing();
+    const std::string to = side == 1 ? "MUL" : "DIV";
+    const Numbers& divisor = side == 1 ? *own : *factor;
+    if (std::ranges::find(divisor.values, 0.0F) != divisor.values.end()) return Outcome::declined(to, "division by 0");
+    ops.insert(ops.begin(), middle);
+    ops.push_back(root);
+    if (std::optional<std::string> reason = site.outliveAny(ops, root)) return Outcome::declined(to, *reason);
+    const std::unique_ptr<Numbers> both = combine(side == 1 ? *factor : *own, divisor, [](float a, float b) { return a / b; });
+    if (!both) return Outcome::declined(to, "the constants do not fit each other");
+    if (std::ranges::any_of(both->values, [](float number) { return number != 0 && !std::isnormal(number); }))
+        return Outcome::declined(to, "the quotient of the constants is no ordinary number");
+    const ValueId joined = site.constant(site.nameOf(root) + "/joined", both->shape, std::span<const float>(both->values), root);
+    const ValueId x = inner.inputs[1 - innerSide];
+    OperatorDraft draft;
+    draft.kind = {"tfl", side == 1 ? "mul" : "div"};
+    if (activationOf(outer) != "NONE") draft.attributes = {{"act", Word{std::string(activationOf(outer))}}};
+    draft.inputs = side == 1 ? std::vector<ValueId>{x, joined} : std::vector<ValueId>{joined, x};
+    draft.results = {site.typeOf(outer.results[0])};
     return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
 }
 
@@ -153,6 +189,7 @@ std::span<const Rule> reorderRules()
     static const std::vector<Rule> rules = {
         {"one-hot-product", FusionEquality::approximate, {}, "", nullptr, {"fully_connected"}, oneHotProduct},
         {"before-reshape", FusionEquality::exact, {}, "", nullptr, {"add", "sub", "bias_add", "relu", "relu6"}, beforeReshape},
+        {"join-quotients", FusionEquality::realEqual, {}, "", nullptr, {"div"}, joinQuotient, true},
         {"join-constants", FusionEquality::realEqual, {}, "", nullptr, {"add", "mul"}, joinConstants, true},
     };
     return rules;

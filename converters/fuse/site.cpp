@@ -116,7 +116,10 @@ constexpr std::pair<std::string_view, std::string_view> kNeutralNames[] = {
 
 std::string_view neutralKind(const Kind& kind)
 {
-    if (kind.dialect == "custom") return kind.name;
+    if (kind.dialect == "custom") { // TFLite has no operator for it: converters leave it to Flex
+        if (kind.name == "FlexErf" || kind.name == "Erf") return "erf";
+        return kind.name == "FlexErfc" ? std::string_view("erfc") : std::string_view(kind.name);
+    }
     static const std::unordered_map<std::string_view, std::string_view> names(std::begin(kNeutralNames), std::end(kNeutralNames));
     const auto found = names.find(kind.name);
     return found == names.end() ? std::string_view(kind.name) : found->second;
