@@ -61,6 +61,7 @@ Outcome cropOfTransposed(Site& site, OperatorId root)
     const OperatorId ops[] = {inner, root};
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
     std::vector<int32_t> dims;
+    dims.reserve(static_cast<size_t>(part.rank()));
     for (int d = 0; d < part.rank(); ++d) dims.push_back(static_cast<int32_t>(part[d]));
     OperatorDraft draft;
     draft.kind = op.kind;
