@@ -180,6 +180,7 @@ std::span<const NamedRule> nnRules();
 std::span<const NamedRule> flowRules();
 std::span<const NamedRule> listRules();
 std::span<const NamedRule> scatterRules();
+std::span<const NamedRule> imageRules();
 
 /// The tensor with `updates` at `indices`, […, depth]: what is written twice has the later value.
 Result<ValueId> updated(GraphLowering& l, ValueId tensor, ValueId indices, ValueId updates);

@@ -24,9 +24,6 @@ constexpr std::array kSimple = {
     Simple{"ArgMax", "arg_max", "output_type", 2},
     Simple{"ArgMin", "arg_min", "output_type", 2},
     Simple{"Atan2", "atan2"},
-    Simple{"BatchMatMul", "batch_matmul", "adj_x adj_y"},
-    Simple{"BatchMatMulV2", "batch_matmul", "adj_x adj_y"},
-    Simple{"BatchMatMulV3", "batch_matmul", "adj_x adj_y"},
     Simple{"BatchToSpaceND", "batch_to_space_nd", "", 6},
     Simple{"BitwiseXor", "bitwise_xor"},
     Simple{"BroadcastArgs", "broadcast_args"},
@@ -58,7 +55,6 @@ constexpr std::array kSimple = {
     Simple{"LogicalAnd", "logical_and"},
     Simple{"LogicalNot", "logical_not"},
     Simple{"LogicalOr", "logical_or"},
-    Simple{"MatMul", "batch_matmul", "transpose_a=adj_x transpose_b=adj_y"},
     Simple{"MatrixDiag", "matrix_diag"},
     Simple{"MatrixSetDiag", "matrix_set_diag"},
     Simple{"Max", "reduce_max", "keep_dims", 2},
@@ -159,7 +155,7 @@ Status lowerSimple(GraphLowering& lowering)
 
 Rule findRule(std::string_view kind)
 {
-    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules(), scatterRules()})
+    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules(), scatterRules(), imageRules()})
         for (const NamedRule& rule : rules)
             if (rule.kind == kind) return rule.rule;
     return nullptr;

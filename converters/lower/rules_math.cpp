@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <utility>
 
 namespace loopscope::lowering {
 
@@ -237,8 +239,40 @@ Status invert(GraphLowering& l)
     return l.finish("bitwise_xor", {l.input(0), l.realConstant(dtype, ones)});
 }
 
+/// The operand with its last two dimensions swapped, if they are.
+Result<ValueId> asFactor(GraphLowering& l, ValueId id, bool isSwapped)
+{
+    if (!isSwapped) return id;
+    const Shape& shape = l.type(id).shape;
+    if (!shape.hasRank() || shape.rank() < 2) return noForm("an operand of unknown rank");
+    std::vector<int64_t> order(static_cast<size_t>(shape.rank()));
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[order.size() - 2], order.back());
+    return l.emit("transpose", {id, l.integerConstant(DType::i32, order)}, {}, l.type(id).dtype);
+}
+
+/// TFLite multiplies no matrices of integers: there the products are summed up, Σ a[…, m, k, 1] · b[…, 1, k, n].
+Status matMul(GraphLowering& l)
+{
+    const bool isPlain = l.op().kind.name == "MatMul";
+    const bool swapsA = attributeBool(l.op().attributes, isPlain ? "transpose_a" : "adj_x", false);
+    const bool swapsB = attributeBool(l.op().attributes, isPlain ? "transpose_b" : "adj_y", false);
+    const DType dtype = l.type(l.input(0)).dtype;
+    if ((dtype != DType::i32 && dtype != DType::i64) || l.type(l.input(1)).dtype != dtype)
+        return l.finish("batch_matmul", l.inputs(), {{"adj_x", swapsA}, {"adj_y", swapsB}});
+    LS_TRY(const ValueId a, asFactor(l, l.input(0), swapsA));
+    LS_TRY(const ValueId b, asFactor(l, l.input(1), swapsB));
+    LS_TRY(const ValueId rows, l.emit("expand_dims", {a, number(l, -1)}, {}, dtype));
+    LS_TRY(const ValueId columns, l.emit("expand_dims", {b, number(l, -3)}, {}, dtype));
+    LS_TRY(const ValueId products, l.emit("mul", {rows, columns}, {}, dtype));
+    return l.finish("sum", {products, numbers(l, {-2})});
+}
+
 constexpr NamedRule kRules[] = {
     {"AddN", addN},
+    {"BatchMatMul", matMul},
+    {"BatchMatMulV2", matMul},
+    {"BatchMatMulV3", matMul},
     {"BroadcastGradientArgs", broadcastGradientArgs},
     {"CheckNumerics", isOperand},
     {"ConcatV2", concat},
@@ -257,6 +291,7 @@ constexpr NamedRule kRules[] = {
     {"L2Loss", l2Loss},
     {"Log1p", log1p},
     {"LogicalXor", logicalXor},
+    {"MatMul", matMul},
     {"MirrorPad", mirrorPad},
     {"OnesLike", onesLike},
     {"Pack", pack},

@@ -33,7 +33,7 @@ Result<ValueId> zeroBias(GraphLowering& l, int64_t channels)
     return l.constant(TensorType(DType::f32, Shape{channels}), std::make_shared<Constant>(Bytes::copyOf(zeros)));
 }
 
-/// HWIO → OHWI
+/// HWIO → OHWI. LiteRT wants a bias, so the channels must be known.
 Status conv2d(GraphLowering& l)
 {
     LS_TRY(AttributeList attributes, windowOf(l, true));
@@ -41,6 +41,17 @@ Status conv2d(GraphLowering& l)
     LS_TRY(const ValueId bias, zeroBias(l, filter.hasRank() && filter.rank() == 4 ? filter[3] : -1));
     LS_TRY(const ValueId turned, l.emit("transpose", {l.input(1), l.integerConstant(DType::i32, std::array<int64_t, 4>{3, 0, 1, 2})}));
     return l.finish("conv_2d", {l.input(0), turned, bias}, std::move(attributes));
+}
+
+/// A convolution turned round, as layers that enlarge images have it: HWOI → OHWI, as TFLite counts channels.
+Status conv2dBackpropInput(GraphLowering& l)
+{
+    LS_TRY(AttributeList attributes, windowOf(l, true));
+    for (const std::string_view key : {"dilation_h_factor", "dilation_w_factor"})
+        if (attributeInt(attributes, key, 1) != 1) return noForm("dilations");
+    LS_TRY(const ValueId size, l.asInt32(l.input(0)));
+    LS_TRY(const ValueId turned, l.emit("transpose", {l.input(1), numbers(l, {2, 0, 1, 3})}));
+    return l.finish("transpose_conv", {size, turned, l.input(2)}, std::move(attributes));
 }
 
 /// HWIM → 1HW(I·M)
@@ -116,6 +127,7 @@ constexpr NamedRule kRules[] = {
     {"BiasAdd", biasAdd},
     {"BiasAddGrad", biasAddGrad},
     {"Conv2D", conv2d},
+    {"Conv2DBackpropInput", conv2dBackpropInput},
     {"DepthwiseConv2dNative", depthwise},
     {"FusedBatchNorm", batchNorm},
     {"FusedBatchNormV2", batchNorm},

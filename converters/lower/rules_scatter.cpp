@@ -88,6 +88,27 @@ Status resourceScatterUpdate(GraphLowering& l)
     return {};
 }
 
+/// table[indices] op= updates, the rows that are named twice twice.
+Status resourceScatterSum(GraphLowering& l)
+{
+    const DType dtype = l.type(l.input(2)).dtype;
+    LS_TRY(const ValueId table, l.emit("read_variable", {l.input(0)}, {}, dtype));
+    LS_TRY(const ValueId places, l.asInt32(l.input(1)));
+    LS_TRY(const ValueId rows, l.emit("reshape", {places, numbers(l, {-1, 1})}, {}, DType::i32));
+    LS_TRY(const ValueId shape, l.shapeOf(table));
+    LS_TRY(const ValueId rest, part(l, shape, 1, -1));
+    LS_TRY(const ValueId own, l.shapeOf(places));
+    LS_TRY(const ValueId length, countOf(l, own));
+    LS_TRY(const ValueId whole, joined(l, length, rest));
+    const Shape given = l.type(l.input(2)).dynamicShape();
+    if (!given.hasRank()) return noForm("updates of unknown rank");
+    LS_TRY(const ValueId lines, l.emit(given.rank() == 0 ? "broadcast_to" : "reshape", {l.input(2), whole}, {}, dtype));
+    LS_TRY(const ValueId sums, l.emit("scatter_nd", {rows, lines, shape}, {}, dtype));
+    LS_TRY(const ValueId after, l.emit(l.op().kind.name == "ResourceScatterAdd" ? "add" : "sub", {table, sums}, {}, dtype));
+    LS_CHECK_OK(l.emitAll({"tfl", "assign_variable"}, {l.input(0), after}, {}, {}));
+    return {};
+}
+
 /// data[k] goes to the rows indices[k]; there are as many as the largest index says.
 Status dynamicStitch(GraphLowering& l)
 {
@@ -218,6 +239,8 @@ constexpr NamedRule kRules[] = {
     {"MatrixDiagV3", matrixDiag},
     {"ParallelDynamicStitch", dynamicStitch},
     {"ResourceGather", resourceGather},
+    {"ResourceScatterAdd", resourceScatterSum},
+    {"ResourceScatterSub", resourceScatterSum},
     {"ResourceScatterUpdate", resourceScatterUpdate},
     {"Roll", roll},
     {"StridedSliceGrad", stridedSliceGrad},
