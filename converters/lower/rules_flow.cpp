@@ -219,13 +219,10 @@ Status unread(GraphLowering& l)
     if (!shape.hasRank()) shape = Shape{};
     for (int d = 0; d < shape.rank(); ++d) shape[d] = std::max<int64_t>(shape[d], 0);
     const std::optional<int64_t> count = checkedElementCount(shape);
-    if (count && dtype == DType::string && *count <= (1 << 20)) {
-        const std::vector<std::byte> empty = packStrings(std::vector<std::string>(static_cast<size_t>(*count)));
-        l.bind(0, l.constant(TensorType(dtype, shape), std::make_shared<Constant>(Bytes::copyOf(empty)), l.op().name));
-        return {};
-    }
-    if (!count || bitWidth(dtype) < 8 || *count > (1 << 20)) return noForm("a stand-in of " + std::string(dtypeName(dtype)));
-    const std::vector<std::byte> zeros(byteSize(dtype, *count));
+    const bool isText = dtype == DType::string;
+    if (!count || (!isText && bitWidth(dtype) < 8) || *count > (1 << 20)) return noForm("a stand-in of " + std::string(dtypeName(dtype)));
+    const std::vector<std::byte> zeros =
+        isText ? packStrings(std::vector<std::string>(static_cast<size_t>(*count))) : std::vector<std::byte>(byteSize(dtype, *count));
     l.bind(0, l.constant(TensorType(dtype, shape), std::make_shared<Constant>(Bytes::copyOf(zeros)), l.op().name));
     return {};
 }

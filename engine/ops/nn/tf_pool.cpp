@@ -26,7 +26,7 @@ LS_DEFINE_OP(tf, MaxPoolGradV2)
 }
 LS_DEFINE_OP(tf, MaxPool3DGrad)
 {
-    return tfLayer({3, 3}, "orig_input, orig_output, grad", "The gradient of MaxPool3D: to the first largest element of each window.");
+    return tfLayer({3, 3}, "orig_input, orig_output, grad", "The gradient of MaxPool3D: to all largest elements of each window.");
 }
 LS_DEFINE_OP(tf, MaxPoolGradGrad)
 {

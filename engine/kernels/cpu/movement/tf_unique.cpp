@@ -27,6 +27,7 @@ Result<std::vector<int64_t>> firstEqualElements(const Tensor& tensor)
     LS_TRY(const auto strings, readStrings(tensor));
     std::map<std::string_view, int64_t> seen;
     std::vector<int64_t> first;
+    first.reserve(strings.size());
     for (const std::string_view text : strings) first.push_back(seen.emplace(text, static_cast<int64_t>(first.size())).first->second);
     return first;
 }

@@ -34,8 +34,8 @@ Result<Pool> poolOf(const KernelArgs& args, const Shape& input, int spatial)
     if (spec.padding == "EXPLICIT" && static_cast<int>(spec.explicitPadding.size()) == 2 * input.rank() &&
         static_cast<int>(spec.sizes.size()) == input.rank())
         for (int k = 0; k < 2 * spatial; ++k) {
-            const int dim = layout.spatialDim(k / 2);
-            const int64_t padding = spec.explicitPadding[static_cast<size_t>(2 * dim + k % 2)], size = spec.sizes[static_cast<size_t>(dim)];
+            const auto dim = static_cast<size_t>(layout.spatialDim(k / 2)), isBehind = static_cast<size_t>(k % 2);
+            const int64_t padding = spec.explicitPadding[2 * dim + isBehind], size = spec.sizes[dim];
             constexpr const char* kSides[] = {"Top", "Bottom", "Left", "Right"};
             if (padding >= size)
                 return invalidArgument(kSides[k % 4] + (" padding " + std::to_string(padding)) +
@@ -189,6 +189,9 @@ template <int spatial> Status runMaxPoolGrad(const KernelArgs& args)
     const Shape& shape = args.in(0).shape;
     LS_TRY(const Pool pool, poolOf(args, shape, spatial));
     const Tensor& dy = args.in(2);
+    if (args.in(0).dtype != dy.dtype) // MaxPool3DGrad has an attribute for each
+        return Error(ErrorCode::unsupported,
+                     "a gradient of " + std::string(dtypeName(dy.dtype)) + " for windows of " + std::string(dtypeName(args.in(0).dtype)));
     LS_CHECK_OK(checkShape(dy.shape, pool.outputShape()));
     LS_CHECK_OK(checkShape(args.in(1).shape, pool.outputShape()));
     LS_CHECK_OK(tfAllocate(args, 0, shape));

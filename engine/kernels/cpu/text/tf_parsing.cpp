@@ -150,7 +150,7 @@ Status runStringSplit(const KernelArgs& args)
                 break;
             }
             add(rest.substr(0, end));
-            rest.remove_prefix(std::min(end, rest.size() - separator.size()) + separator.size());
+            rest.remove_prefix(std::min(end + separator.size(), rest.size()));
             if (separator.empty()) rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
             if (separator.empty() && most > 0 && count == most) { // what is left, even if that is nothing
                 add(rest);
