@@ -108,11 +108,10 @@ Status saveFused(Console& console, const LoadedModel& before, Model model, const
 }
 
 /// `fuse IN --why OP`: nothing is written.
-Result<int> tellWhy(const CommandContext& context, const FusionReport& report, const std::string& op)
+Result<int> tellWhy(const CommandContext& context, const Model& before, const FusionReport& report, const std::string& op)
 {
-    const std::vector<std::string> lines = whyNotFused(report, op);
+    LS_TRY(const std::vector<std::string> lines, whyNotFused(before, report, op));
     for (const std::string& line : lines) context.console.line(line);
-    if (lines.empty()) context.console.line("no rule began to match at '" + op + "'");
     return 0;
 }
 
@@ -148,7 +147,7 @@ Result<int> runFuse(const CommandContext& context)
         LS_TRY(told.proof.report, fuseOperators(file.model, options));
     }
     LS_CHECK_OK(verifyModel(file.model));
-    if (!why.empty()) return tellWhy(context, told.proof.report, why);
+    if (!why.empty()) return tellWhy(context, before.model, told.proof.report, why);
     if (format != nullptr)
         LS_CHECK_OK(saveFused(context.console, before, file.model, *format, out, saving, options, !told.proof.report.rewrites.empty()));
     if (!report.empty()) {

@@ -98,9 +98,7 @@ Result<std::vector<std::string>> TerminalBackend::whyNotFused(std::string_view o
         LS_TRY(FusionReport report, fuseFor(whole, m_terminal->target(), {}));
         m_fusion = std::make_shared<const FusionReport>(std::move(report));
     }
-    std::vector<std::string> lines = app::whyNotFused(*m_fusion, op);
-    if (lines.empty()) lines.push_back("no rule began to match at '" + std::string(op) + "'");
-    return lines;
+    return app::whyNotFused(model(), *m_fusion, op);
 }
 
 } // namespace loopscope::app

@@ -4,6 +4,7 @@
 #include "app/output/json_writer.h"
 #include "app/output/report_page.h"
 #include "engine/base/text.h"
+#include "engine/ir/ids.h"
 
 #include <algorithm>
 
@@ -180,7 +181,10 @@ Result<std::string> fusionReport(const std::string& path, const std::string& tit
     return isPage ? pageHtml(report) : pageMarkdown(report);
 }
 
-std::vector<std::string> whyNotFused(const FusionReport& report, std::string_view op)
+namespace {
+
+/// The refusals that concern the operator, and what became of it.
+std::vector<std::string> fusionLinesOf(const FusionReport& report, std::string_view op)
 {
     std::vector<std::string> lines;
     const std::string name(op);
@@ -200,13 +204,49 @@ std::vector<std::string> whyNotFused(const FusionReport& report, std::string_vie
     return lines;
 }
 
+/// Whether `op` names an operator or value of the model: by what addresses call it, by its name in the file, or behind its graph
+/// or the calls that lead to it. Otherwise an error with the names that are like it.
+Status checkNamed(const Model& model, std::string_view op)
+{
+    const auto isNamed = [&](const std::string& graph, const std::string& name) {
+        return !name.empty() &&
+               (name == op || name.ends_with("/" + std::string(op)) || graph + "/" + name == op || op.ends_with("/" + name));
+    };
+    std::vector<std::string> names;
+    for (const Graph& graph : model.graphs) {
+        for (size_t i = 0; i < graph.operators.size(); ++i) {
+            const Operator& node = graph.operators[i];
+            std::string site = addressSite(node, static_cast<int64_t>(i));
+            if (isNamed(graph.id, node.name) || isNamed(graph.id, site)) return {};
+            names.push_back(node.name.empty() ? std::move(site) : node.name);
+        }
+        for (const Value& value : graph.values) {
+            if (isNamed(graph.id, value.id) || isNamed(graph.id, value.name)) return {};
+            names.push_back(value.displayName());
+        }
+    }
+    return Error(ErrorCode::usage, "no operator or value '" + std::string(op) + "' in the model").nearest(nearestNames(op, names));
+}
+
+} // namespace
+
+Result<std::vector<std::string>> whyNotFused(const Model& model, const FusionReport& report, std::string_view op)
+{
+    std::string_view inGraph = op; // reasons name operators without their graph
+    for (const Graph& graph : model.graphs)
+        if (op.starts_with(graph.id + "/")) inGraph = op.substr(graph.id.size() + 1);
+    std::vector<std::string> lines = fusionLinesOf(report, inGraph);
+    if (!lines.empty()) return lines;
+    LS_CHECK_OK(checkNamed(model, op));
+    lines.push_back("no rule began to match at '" + std::string(op) + "'");
+    return lines;
+}
+
 Result<std::vector<std::string>> whyNotFused(const Model& model, const RunTarget& target, std::string_view op)
 {
     Model fused = model;
     LS_TRY(const FusionReport report, fuseOperators(fused, fusionOptionsOf(model, target)));
-    std::vector<std::string> lines = whyNotFused(report, op);
-    if (lines.empty()) lines.push_back("no rule began to match at '" + std::string(op) + "'");
-    return lines;
+    return whyNotFused(model, report, op);
 }
 
 } // namespace loopscope::app

@@ -24,10 +24,11 @@ std::string fusionJson(const ToldFusion& told);
 /// By the extension of `path`: .md, .json or .html. Errors: as checkReportName; of Graphviz.
 Result<std::string> fusionReport(const std::string& path, const std::string& title, const Model& before, const Model& after,
                                  const ToldFusion& told);
-/// The refusals that concern the operator, and what became of it: lines for people. Empty: nothing began to match there.
-std::vector<std::string> whyNotFused(const FusionReport& report, std::string_view op);
+/// The refusals that concern an operator or value of `model`, which became what `report` tells: lines for people, one where
+/// nothing began to match. Errors: nothing of that name is there.
+Result<std::vector<std::string>> whyNotFused(const Model& model, const FusionReport& report, std::string_view op);
 
-/// The same of a model that is debugged; one line where nothing began to match. Errors: of fusing.
+/// The same of a model that is debugged. Errors: of fusing too.
 Result<std::vector<std::string>> whyNotFused(const Model& model, const RunTarget& target, std::string_view op);
 
 } // namespace loopscope::app
