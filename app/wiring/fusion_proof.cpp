@@ -2,7 +2,6 @@
 
 #include "app/check/golden_run.h"
 #include "app/wiring/model_file.h"
-#include "app/wiring/model_summary.h"
 #include "app/wiring/proof.h"
 #include "app/wiring/proof_inputs.h"
 #include "engine/api/inputs/inputs.h"
@@ -13,7 +12,6 @@
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <set>
@@ -113,7 +111,6 @@ public:
         return {};
     }
 
-    const Runnable& first() const { return m_first; }
     const std::vector<Array>& given() const { return m_given; }
 
     /// Runs what the patterns were looked for in, and keeps what regions begin with.
@@ -389,30 +386,6 @@ private:
     Moments m_moments;
 };
 
-FusionFigures figuresOf(const Runnable& runnable, const std::vector<Array>& inputs, const FusionProofOptions& asked)
-{
-    constexpr int kRuns = 7;
-    const ModelSummary summary = summarize(runnable.model);
-    FusionFigures figures;
-    figures.operators = summary.operatorCount;
-    figures.constantBytes = static_cast<int64_t>(summary.constantBytes);
-    figures.macs = summary.macs;
-    if (summary.activationPeak) figures.peakBytes = static_cast<int64_t>(*summary.activationPeak);
-    const Result<std::unique_ptr<Executor>> executor = makeExecutor(runnable.model, runnable.target.graph, asked.execution);
-    if (!executor.ok()) return figures;
-    for (size_t i = 0; i < runnable.target.inputs.size() && i < inputs.size(); ++i)
-        if (!(*executor)->setInput(static_cast<int>(i), inputs[i].view()).ok()) return figures;
-    std::vector<int64_t> times;
-    for (int run = 0; run < kRuns; ++run) {
-        const auto begin = std::chrono::steady_clock::now();
-        if (!(*executor)->start().ok() || !(*executor)->run().ok()) return figures;
-        times.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count());
-    }
-    std::ranges::sort(times);
-    figures.medianNs = times[kRuns / 2];
-    return figures;
-}
-
 } // namespace
 
 FusionOptions fusionOptionsOf(const Model& model, const RunTarget& target)
@@ -435,8 +408,14 @@ Result<std::vector<FusionFigures>> measureFusion(const Model& original, const Mo
 {
     Prover prover(original, options, asked);
     LS_CHECK_OK(prover.begin());
+    Model opened = original; // with calls and variables opened, so that the same things are counted
+    LS_CHECK_OK(openForFusion(opened, options));
+    LS_TRY(const Runnable first, runnableOf(opened, options, asked.signature));
     LS_TRY(const Runnable second, runnableOf(fused, options, asked.signature));
-    return std::vector<FusionFigures>{figuresOf(prover.first(), prover.given(), asked), figuresOf(second, prover.given(), asked)};
+    std::vector<FusionFigures> figures;
+    for (const Runnable* const runnable : {&first, &second})
+        figures.push_back(figuresOfRuns(runnable->model, runnable->target.graph, prover.given(), asked.execution));
+    return figures;
 }
 
 std::string proofText(const FusionVerdict& proof)

@@ -1,6 +1,7 @@
 // Proof of fusions: each rewrite alone, on the values that it meets in runs of the model and on drawn ones, and the fused model as a whole.
 #pragma once
 
+#include "app/wiring/fusion_figures.h"
 #include "converters/formats.h"
 #include "converters/fuse/fuse.h"
 #include "engine/api/inputs/run_target.h"
@@ -27,13 +28,6 @@ struct FusionProofOptions {
     ExecutionOptions execution;
     std::string signature;
     bool isForced = false; ///< what misses its class stays
-};
-
-/// What a model costs.
-struct FusionFigures {
-    int64_t operators = 0, constantBytes = 0;
-    std::optional<int64_t> macs, peakBytes;
-    int64_t medianNs = -1; ///< of a run; −1: it was not run
 };
 
 /// What the proof of one rewrite came to.
@@ -65,7 +59,8 @@ struct FusionProof {
 /// inputs; of a run of the original model on given inputs.
 Result<FusionProof> fuseAndProve(LoadedModel& file, FusionOptions options, const FusionProofOptions& asked);
 
-/// What `original` and `fused` cost, in this order: as far as `options` run them, on the inputs of the proof.
+/// What `original`, its calls and variables opened, and `fused` cost, in this order: as far as `options` run them, on the inputs of the
+/// proof.
 Result<std::vector<FusionFigures>> measureFusion(const Model& original, const Model& fused, const FusionOptions& options,
                                                  const FusionProofOptions& asked);
 

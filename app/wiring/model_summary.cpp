@@ -158,15 +158,16 @@ void countFrames(const Graph& graph, ModelSummary& summary)
     for (const std::string& problem : analysis.problems) summary.warnings.push_back(problem);
 }
 
-/// Tensors of TensorFlow's constants and the initial values of its variables.
-template <typename Count> void eachTensor(const Operator& op, Count count)
+} // namespace
+
+std::vector<const TensorAttribute*> tensorsOfNode(const Operator& op)
 {
+    std::vector<const TensorAttribute*> tensors;
     for (const char* key : {"value", "@value"})
         if (const Attribute* attribute = findAttribute(op.attributes, key))
-            if (const auto* tensor = attribute->as<TensorAttribute>()) count(tensor->type, *tensor->data);
+            if (const auto* tensor = attribute->as<TensorAttribute>()) tensors.push_back(tensor);
+    return tensors;
 }
-
-} // namespace
 
 ModelSummary summarize(const Model& model)
 {
@@ -197,7 +198,8 @@ ModelSummary summarize(const Model& model)
                 const std::string_view shared = attributeString(op.attributes, "shared_name", "");
                 variableNames.insert(shared.empty() ? op.name : std::string(shared));
             }
-            if (tf) eachTensor(op, countConstant);
+            if (tf)
+                for (const TensorAttribute* const tensor : tensorsOfNode(op)) countConstant(tensor->type, *tensor->data);
         }
         for (const Value& value : graph.values) {
             if (value.role == ValueRole::variable) ++summary.variables;

@@ -50,6 +50,8 @@ struct ModelSummary {
 };
 
 ModelSummary summarize(const Model& model);
+/// Of TensorFlow's constants, and of its variables that have a value; empty for other operators.
+std::vector<const TensorAttribute*> tensorsOfNode(const Operator& op);
 
 /// "3 ADD, 1 each EQUAL FLOOR_DIV": the most frequent first.
 std::string operatorCounts(const std::map<std::string, int64_t>& operators);
