@@ -207,7 +207,8 @@ private:
                     add(place, what, v.id + " " + shortType(v.type), "other elements");
             } else if (m_diff.pairedBy != "address") {
                 continue; // names differ; what reads another operator is told as moved
-            } else if (const ValueId partner = m_pairing.partner(a.graph, b.graph, left); partner.valid() && partner != right) {
+            } else if (const auto* const partner = m_pairing.partner(a.graph, b.graph, left);
+                       partner != nullptr && partner->value != right) {
                 add(place, what, v.id, w.id);
             }
         }

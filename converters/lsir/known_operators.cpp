@@ -104,6 +104,7 @@ private:
             const std::string& key = op.attributes[a].key;
             // Facts of the file, and the options of custom operators, which any operator may carry.
             if (key.starts_with('@') || key == "options" || (table && isField(*table, key))) continue;
+            if (m_model.dialect == Dialect::tf && key.starts_with('_')) continue; // what fused nodes say of where they came from
             std::string message = op.kind.name + " has no attribute '" + key + "'";
             const std::vector<std::string> near = nearestNames(key, keys);
             if (!near.empty()) message += suggestion(near);

@@ -47,8 +47,8 @@ void DifferencesModel::nameClipped()
         note(here.graph(one.graph).value(value));
         const Reference& other = *m_desk.reference();
         if (!other.model() || one.graph != m_desk.root()) continue;
-        if (const ValueId there = other.values()->partner(one.graph, other.root(), value); there.valid())
-            note(other.model()->graph(other.root()).value(there));
+        if (const ValuePairing::Partner* const there = other.values()->partner(one.graph, other.root(), value))
+            note(other.model()->graph(there->graph).value(there->value));
     }
     m_clippedName = dtypes.size() == 1 ? QStringLiteral("%1s").arg(static_cast<qulonglong>(integerMax(*dtypes.begin()))) : tr("clipped");
 }

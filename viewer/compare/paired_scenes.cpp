@@ -1,6 +1,6 @@
 #include "viewer/compare/paired_scenes.h"
 
-#include "engine/debug/reference/structure_pairing.h"
+#include "engine/debug/graph_diff/structure_pairing.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -153,7 +153,8 @@ Result<std::shared_ptr<const PairedScenes>> pairScenes(const ComparedModel& here
 
     const std::map<OperatorId, std::string> frames = framesOf(here), framesThere = framesOf(there);
     for (const auto& [enter, id] : frames) {
-        const auto other = framesThere.find(pairing.into(here.root, there.root, enter, here.root).site);
+        const ValuePairing::Step step = pairing.into(here.root, there.root, enter, here.root);
+        const auto other = framesThere.find(step.sites.empty() ? OperatorId() : step.sites.back());
         if (other == framesThere.end()) continue;
         paired->framesHere[id] = other->second;
         paired->framesThere[other->second] = id;

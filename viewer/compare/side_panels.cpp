@@ -63,8 +63,8 @@ private:
         if (!address.ok()) return &graph.value(value);
         const Result<ResolvedAddress> place = resolveAddress(*other, *address);
         if (!place.ok()) return &graph.value(value);
-        const ValueId partner = m_desk.reference()->values()->partner(row.graph, place->graph, value);
-        return partner.valid() ? &other->graph(place->graph).value(partner) : &graph.value(value);
+        const ValuePairing::Partner* const partner = m_desk.reference()->values()->partner(row.graph, place->graph, value);
+        return partner != nullptr ? &other->graph(partner->graph).value(partner->value) : &graph.value(value);
     }
 
     void look()

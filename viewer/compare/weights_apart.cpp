@@ -49,15 +49,16 @@ bool isApart(const Tensor& a, const Tensor& b)
 WeightsCompared compareWeights(const ComparedModel& here, const ComparedModel& there, const ValuePairing& pairing)
 {
     WeightsCompared weights;
-    const Graph &a = here.model->graph(here.root), &b = there.model->graph(there.root);
+    const Graph& a = here.model->graph(here.root);
     for (const Operator& op : a.operators) {
-        OperatorId partner;
+        const ValuePairing::Partner* partner = nullptr;
         for (const ValueId result : op.results)
-            if (const ValueId other = result.valid() ? pairing.partner(here.root, there.root, result) : ValueId();
-                other.valid() && !partner.valid())
-                partner = b.value(other).producer;
-        if (!partner.valid()) continue;
-        const Operator& other = b.op(partner);
+            if (partner == nullptr && result.valid()) partner = pairing.partner(here.root, there.root, result);
+        if (partner == nullptr) continue;
+        const Graph& b = there.model->graph(partner->graph);
+        const OperatorId producer = b.value(partner->value).producer;
+        if (!producer.valid()) continue;
+        const Operator& other = b.op(producer);
         for (size_t k = 0; k < std::min(op.inputs.size(), other.inputs.size()); ++k) {
             if (!op.inputs[k].valid() || !other.inputs[k].valid()) continue;
             const std::optional<Tensor> x = tensorOf(a.value(op.inputs[k])), y = tensorOf(b.value(other.inputs[k]));

@@ -1,7 +1,7 @@
 #include "engine/debug/graph_diff/graph_diff.h"
 
 #include "engine/debug/graph_diff/graph_side.h"
-#include "engine/debug/reference/structure_pairing.h"
+#include "engine/debug/graph_diff/structure_pairing.h"
 
 #include <algorithm>
 #include <array>
@@ -311,8 +311,14 @@ public:
         while (!m_open.empty()) {
             const auto [a, b] = m_open.front();
             m_open.pop_front();
-            match(a, b);
+            match(a, m_here.graph(a), b, m_there.graph(b));
         }
+        return std::move(m_diff);
+    }
+
+    GraphDiff run(const Graph& graph, const Graph& graphThere)
+    {
+        match({}, graph, {}, graphThere);
         return std::move(m_diff);
     }
 
@@ -332,9 +338,10 @@ private:
         return is;
     }
 
-    void match(GraphId a, GraphId b)
+    /// `a` and `b`: invalid if they are no graphs of the models; what they call is left alone then.
+    void match(GraphId a, const Graph& graph, GraphId b, const Graph& graphThere)
     {
-        const GraphSide here(m_here, a), there(m_there, b);
+        const GraphSide here(m_here, graph), there(m_there, graphThere);
         GraphMatcher matcher(here, there);
         matcher.run();
         const std::vector<int>& partners = matcher.partner;
@@ -347,7 +354,7 @@ private:
             const OperatorId own(static_cast<int64_t>(k)), other(static_cast<int64_t>(partners[k]));
             m_diff.groups.push_back({a, b, {own}, {other}, matcher.how[k], isMoved(here, there, static_cast<int>(k), partners, back)});
             if (here.isConstant[k] == 0) ++m_diff.matched;
-            callees(a, own, b, other);
+            if (a.valid() && b.valid()) callees(a, own, b, other);
         }
         // Chains: what went into one that went into another.
         std::vector<size_t> groupThere(there.size(), SIZE_MAX);
@@ -452,6 +459,11 @@ std::string_view matchedByText(MatchedBy how)
 GraphDiff diffGraphs(const Model& here, GraphId root, const Model& there, GraphId rootThere)
 {
     return ModelMatcher(here, there).run(root, rootThere);
+}
+
+GraphDiff diffGraphs(const Model& here, const Graph& graph, const Model& there, const Graph& graphThere)
+{
+    return ModelMatcher(here, there).run(graph, graphThere);
 }
 
 } // namespace loopscope

@@ -40,6 +40,8 @@ struct GraphDiff {
 /// Of everything that the two roots reach; constants and what only passes a value on count where they have a partner. Time grows with the
 /// number of operators, not with its square.
 GraphDiff diffGraphs(const Model& here, GraphId root, const Model& there, GraphId rootThere);
+/// Of two graphs alone, which may be made of several of their models; the graphs of the groups are invalid.
+GraphDiff diffGraphs(const Model& here, const Graph& graph, const Model& there, const Graph& graphThere);
 
 /// What operators of several dialects that compute the same are called: "conv2d", "add", "matmul".
 std::string kindAcrossDialects(const Kind& kind);

@@ -81,7 +81,7 @@ std::string kindAcrossDialects(const Kind& kind)
     return found == same.end() ? plain : std::string(found->second);
 }
 
-GraphSide::GraphSide(const Model& model_, GraphId id) : model(model_), graph(model_.graph(id))
+GraphSide::GraphSide(const Model& model_, const Graph& graph_) : model(model_), graph(graph_)
 {
     for (const Operator& op : graph.operators) {
         kinds.push_back(kindAcrossDialects(op.kind));

@@ -19,7 +19,8 @@ public:
         int slot = 0; ///< of a reader: which of its operands
     };
 
-    GraphSide(const Model& model, GraphId graph);
+    /// `graph` need not be one of the model, whose graphs its operators call.
+    GraphSide(const Model& model, const Graph& graph);
 
     size_t size() const { return kinds.size(); }
     const Operator& op(int k) const { return graph.operators[static_cast<size_t>(k)]; }

@@ -53,6 +53,19 @@ private:
         return path + toString(address).substr(1);
     }
 
+    /// Through calls of the reference, from where a way has come to.
+    std::string pathThrough(const Way& way, const std::vector<OperatorId>& sites) const
+    {
+        std::string path = way.pathThere;
+        GraphId graph = way.there;
+        for (const OperatorId site : sites) {
+            path = addressOf(path, m_reference.graph(graph), site) + ":call";
+            const std::vector<Callee> callees = calleesOf(m_reference.graph(graph).op(site));
+            if (!callees.empty()) graph = callees.front().graph;
+        }
+        return path;
+    }
+
     void matchOperator(Way& way)
     {
         const Graph& graph = m_model.graph(way.here);
@@ -60,16 +73,16 @@ private:
         const Operator& op = graph.op(id);
         const std::string here = addressOf(way.path, graph, id);
         std::vector<OperatorId> partners;
-        if (way.there.valid()) {
-            const Graph& other = m_reference.graph(way.there);
-            for (const ValueId result : op.results) {
-                if (!result.valid()) continue;
-                const ValueId partner = m_pairing.partner(way.here, way.there, result);
-                const OperatorId producer = partner.valid() ? other.value(partner).producer : OperatorId();
-                if (!producer.valid() || std::ranges::find(partners, producer) != partners.end()) continue;
-                partners.push_back(producer);
-                m_matches.push_back({here, addressOf(way.pathThere, other, producer), m_pairing.how(way.here, way.there, result)});
-            }
+        for (size_t k = 0; k < op.results.size() && way.there.valid(); ++k) {
+            const ValuePairing::Partner* const partner =
+                op.results[k].valid() ? m_pairing.partner(way.here, way.there, op.results[k]) : nullptr;
+            if (partner == nullptr) continue;
+            const Graph& other = m_reference.graph(partner->graph);
+            const OperatorId producer = other.value(partner->value).producer;
+            if (!producer.valid() || std::ranges::find(partners, producer) != partners.end()) continue;
+            partners.push_back(producer);
+            const std::string path = pathThrough(way, partner->sites);
+            m_matches.push_back({here, addressOf(path, other, producer), partner->how});
         }
         if (partners.empty()) m_matches.push_back({here, {}, PairedBy::address});
         way.callees = calleesOf(op);
@@ -84,9 +97,13 @@ private:
         ValuePairing::Step step;
         if (way.there.valid()) step = m_pairing.into(way.here, way.there, site, callee.graph);
         Way inner{callee.graph, {}, addressOf(way.path, m_model.graph(way.here), site) + ":" + callee.role, {}};
-        if (step.site.valid()) {
+        if (step.graph.valid()) {
             inner.there = step.graph;
-            inner.pathThere = addressOf(way.pathThere, m_reference.graph(way.there), step.site) + ":" + callee.role;
+            inner.pathThere = pathThrough(way, step.sites);
+            if (!step.sites.empty()) { // the last call is the partner, whose role is that of the call here
+                inner.pathThere.resize(inner.pathThere.rfind(':') + 1);
+                inner.pathThere += callee.role;
+            }
         }
         m_open.push_back(std::move(inner));
     }

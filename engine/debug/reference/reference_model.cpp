@@ -112,9 +112,9 @@ public:
         const Operator& op = executor.model().graph(other->graph).op(loop);
         RunPlace place;
         for (const ValueId result : op.results) {
-            const ValueId partner = m_pairing.partner(other->graph, other->there, result);
-            if (!partner.valid()) continue;
-            place = placeOf(*other, m_executor->model().graph(other->there).value(partner));
+            const ValuePairing::Partner* const partner = m_pairing.partner(other->graph, other->there, result);
+            if (partner == nullptr) continue;
+            place = placeOf(*other, *partner);
             break;
         }
         if (place.way.empty()) return std::optional<int64_t>();
@@ -134,16 +134,16 @@ public:
         if (depth < 0) depth = executor.position().depth - 1;
         const std::optional<OtherFrame> other = frameThere(executor, depth);
         if (!other) return nullptr;
-        const GraphId there = other->there;
-        const ValueId partner = m_pairing.partner(other->graph, there, value);
-        if (!partner.valid()) return nullptr;
-        const Value& theirs = m_executor->model().graph(there).value(partner);
+        const ValuePairing::Partner* const partner = m_pairing.partner(other->graph, other->there, value);
+        if (partner == nullptr) return nullptr;
+        const GraphId there = partner->graph;
+        const Value& theirs = m_executor->model().graph(there).value(partner->value);
         switch (theirs.role) {
-        case ValueRole::result: return fetch(placeOf(*other, theirs), theirs);
+        case ValueRole::result: return fetch(placeOf(*other, *partner), theirs);
         case ValueRole::input: {
             const std::vector<ValueId>& inputs = m_executor->model().graph(there).inputs;
-            if (depth == 0) return m_executor->value(0, partner);
-            RunPlace place{other->way, static_cast<int32_t>(std::ranges::find(inputs, partner) - inputs.begin())};
+            RunPlace place{wayTo(*other, *partner), static_cast<int32_t>(std::ranges::find(inputs, partner->value) - inputs.begin())};
+            if (place.way.empty()) return m_executor->value(0, partner->value);
             place.way.push_back(RunPlace::kFormal);
             keepFormals(there);
             return fetch(place, theirs);
@@ -169,9 +169,12 @@ private:
         for (int d = 1; d <= depth; ++d) {
             const FrameInfo frame = executor.frame(d);
             const ValuePairing::Step step = m_pairing.into(other.graph, other.there, frame.site, frame.graph);
-            if (!step.site.valid()) return std::nullopt;
-            const auto [iteration, part] = roundOf(frame);
-            other.way.insert(other.way.end(), {step.site.index, iteration, part});
+            if (!step.graph.valid()) return std::nullopt;
+            // Calls of functions lead there; the last one is the partner of what is called here.
+            for (size_t k = 0; k < step.sites.size(); ++k) {
+                const auto [iteration, part] = k + 1 < step.sites.size() ? std::pair<int64_t, int64_t>() : roundOf(frame);
+                other.way.insert(other.way.end(), {step.sites[k].index, iteration, part});
+            }
             other.graph = frame.graph;
             other.there = step.graph;
             other.isFrame = frame.role == CallRole::frame;
@@ -179,10 +182,23 @@ private:
         return other;
     }
 
-    /// Where the partner of a value that is looked at in `frame` is written.
-    RunPlace placeOf(const OtherFrame& frame, const Value& theirs)
+    /// The calls that lead to a partner from the frame in which it is looked at.
+    static std::vector<int64_t> wayTo(const OtherFrame& frame, const ValuePairing::Partner& partner)
     {
-        RunPlace place{frame.way, theirs.slot};
+        std::vector<int64_t> way = frame.way;
+        for (const OperatorId site : partner.sites) way.insert(way.end(), {site.index, 0, 0});
+        return way;
+    }
+
+    /// Where the partner of a value that is looked at in `frame` is written.
+    RunPlace placeOf(const OtherFrame& frame, const ValuePairing::Partner& partner)
+    {
+        const Value& theirs = m_executor->model().graph(partner.graph).value(partner.value);
+        RunPlace place{wayTo(frame, partner), theirs.slot};
+        if (!partner.sites.empty()) {
+            place.way.push_back(theirs.producer.index);
+            return place;
+        }
         const Operator& producer = m_executor->model().graph(frame.there).op(theirs.producer);
         if (frame.isFrame && (entersFrame(producer) || leavesFrame(producer))) {
             const Operator& site = m_executor->model().graph(frame.there).op(OperatorId(frame.way[frame.way.size() - 3]));
@@ -283,7 +299,7 @@ private:
     {
         if (event.op.index != 0 || !m_formals.contains(event.graph)) return false;
         const int depth = framesAtTrap(*m_executor, event.step) - 1;
-        RunPlace place{wayTo(*m_executor, depth), 0};
+        RunPlace place{loopscope::wayTo(*m_executor, depth), 0};
         place.way.push_back(RunPlace::kFormal);
         if (!m_isOrdered) m_passed.add(place.way, tick);
         for (const ValueId input : m_executor->model().graph(event.graph).inputs) {
@@ -295,7 +311,7 @@ private:
 
     bool afterOperator(const OperatorEvent& event, Tick tick) override
     {
-        RunPlace place{wayTo(*m_executor, framesAtTrap(*m_executor, event.step) - 1), 0};
+        RunPlace place{loopscope::wayTo(*m_executor, framesAtTrap(*m_executor, event.step) - 1), 0};
         place.way.push_back(event.op.index);
         countTrips(place.way);
         if (const size_t size = place.way.size(); size > 3 && leavesFrame(m_executor->model().graph(event.graph).op(event.op)))

@@ -1,12 +1,14 @@
 #include "engine/debug/reference/value_pairing.h"
 
+#include "engine/debug/graph_diff/flat_graph.h"
 #include "engine/debug/reference/frame_nodes.h"
-#include "engine/debug/reference/structure_pairing.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 namespace loopscope {
 
@@ -28,44 +30,6 @@ bool haveSameStructure(const Model& a, const Model& b)
             if (x.values[v].type.dtype != y.values[v].type.dtype) return false;
     }
     return true;
-}
-
-/// Parts of a joined name in order, so that "a;b" and "b;a" are one.
-std::string sortedName(const std::string& name)
-{
-    if (name.find(';') == std::string::npos) return name;
-    std::vector<std::string> parts;
-    for (size_t at = 0; at <= name.size();) {
-        const size_t end = std::min(name.find(';', at), name.size());
-        parts.push_back(name.substr(at, end - at));
-        at = end + 1;
-    }
-    std::ranges::sort(parts);
-    std::string sorted;
-    for (const std::string& part : parts) sorted += (sorted.empty() ? "" : ";") + part;
-    return sorted;
-}
-
-bool isComputed(const Value& value) { return value.role == ValueRole::result || value.role == ValueRole::input; }
-
-/// Not where both are known to have other shapes: a converter may give a layer's name to its unpacked weights.
-bool mayBeEqual(const Value& a, const Value& b)
-{
-    return !a.type.shape.isStatic() || !b.type.shape.isStatic() || a.type.shape == b.type.shape;
-}
-
-std::map<std::string, ValueId> byName(const Graph& graph, bool ids)
-{
-    std::map<std::string, ValueId> names;
-    std::map<std::string, int> counts;
-    for (size_t v = 0; v < graph.values.size(); ++v) {
-        if (graph.values[v].role == ValueRole::absent) continue;
-        const std::string name = ids ? graph.values[v].id : sortedName(graph.values[v].displayName());
-        ++counts[name];
-        names.emplace(name, ValueId(static_cast<int64_t>(v)));
-    }
-    std::erase_if(names, [&](const auto& entry) { return counts[entry.first] > 1; }); // which of them is meant, nobody knows
-    return names;
 }
 
 const char* commonName(DType dtype)
@@ -105,73 +69,11 @@ std::string dtypeText(DType dtype)
     return common ? common : std::string(dtypeName(dtype));
 }
 
-} // namespace
-
-std::string_view pairedByText(PairedBy how)
-{
-    switch (how) {
-    case PairedBy::address: return "address";
-    case PairedBy::name: return "name";
-    case PairedBy::position: return "position";
-    case PairedBy::structure: return "structure";
-    }
-    return "";
-}
-
-ValuePairing ValuePairing::create(const Model& model, GraphId root, const Model& reference, GraphId referenceRoot)
-{
-    ValuePairing pairing;
-    const bool same = root == referenceRoot && haveSameStructure(model, reference);
-    const Graph &here = model.graph(root), &there = reference.graph(referenceRoot);
-    pairing.pairGraphs(model, reference, {root, referenceRoot}, here.id, there.id, same);
-    PairingSummary& summary = pairing.m_summary;
-    summary.how = same ? "address" : summary.byStructure > 0 && 2 * summary.byStructure > summary.paired ? "structure" : "name";
-    const DType weights = mostCommon(here, true), activations = mostCommon(here, false);
-    const bool differs = weights != mostCommon(there, true) || activations != mostCommon(there, false);
-    if (differs && weights != DType::unknown && activations != DType::unknown)
-        summary.note = dtypeText(weights) + " weights, " + dtypeText(activations) + " activations";
-    return pairing;
-}
-
-void ValuePairing::pairByName(const Graph& here, const Graph& there, Pairs& pairs)
-{
-    const std::map<std::string, ValueId> names = byName(there, false), ids = byName(there, true);
-    for (size_t v = 0; v < here.values.size(); ++v) {
-        const Value& value = here.values[v];
-        if (value.role == ValueRole::absent) continue;
-        auto found = names.find(sortedName(value.displayName()));
-        if (found == names.end()) { // files without full names, and traces
-            found = ids.find(value.id);
-            if (found == ids.end() || (!value.name.empty() && !there.value(found->second).name.empty())) continue;
-        }
-        if (isComputed(value) == isComputed(there.value(found->second)) && mayBeEqual(value, there.value(found->second)))
-            pairs.values[ValueId(static_cast<int64_t>(v))] = {found->second, PairedBy::name};
-    }
-    // Formals of callees, and inputs of the run whose names differ, pair by position.
-    for (size_t i = 0; i < here.inputs.size() && here.inputs.size() == there.inputs.size(); ++i)
-        pairs.values.try_emplace(here.inputs[i], Partner{there.inputs[i], PairedBy::position});
-}
-
-/// What names left over: results of operators that stand in the same order between operators that pair.
-void ValuePairing::pairOperators(const Graph& here, const Graph& there, Pairs& pairs)
-{
-    std::vector<int> partners(here.operators.size(), -1);
-    std::vector<char> taken(there.operators.size(), 0);
-    for (const auto& [value, partner] : pairs.values) {
-        const OperatorId one = here.value(value).producer, other = there.value(partner.value).producer;
-        if (other.valid()) taken[static_cast<size_t>(other.index)] = 1;
-        if (one.valid() && other.valid()) partners[static_cast<size_t>(one.index)] = other.index;
-    }
-    for (const auto& [one, other] : pairByStructure(here, there, partners, taken)) {
-        const Operator &a = here.op(one), &b = there.op(other);
-        for (size_t k = 0; k < a.results.size(); ++k)
-            if (a.results[k].valid() && b.results[k].valid())
-                pairs.values.try_emplace(a.results[k], Partner{b.results[k], PairedBy::structure});
-    }
-}
+using Pairs = ValuePairing::Pairs;
+using Partner = ValuePairing::Partner;
 
 /// Frames of one name pair, else those whose Enters do.
-void ValuePairing::pairFrames(const Graph& here, const Graph& there, Graphs graphs, Pairs& pairs)
+void pairFrames(const Graph& here, const Graph& there, ValuePairing::Graphs graphs, Pairs& pairs)
 {
     std::map<std::string, OperatorId> others;
     for (size_t i = 0; i < there.operators.size(); ++i)
@@ -191,80 +93,193 @@ void ValuePairing::pairFrames(const Graph& here, const Graph& there, Graphs grap
         auto other = others.find(name);
         for (size_t k = 0; k < op.results.size() && other == others.end(); ++k) {
             const auto found = pairs.values.find(op.results[k]);
-            const OperatorId enter = found == pairs.values.end() ? OperatorId() : there.value(found->second.value).producer;
+            if (found == pairs.values.end() || !found->second.sites.empty()) continue;
+            const OperatorId enter = there.value(found->second.value).producer;
             if (enter.valid() && entersFrame(there.op(enter))) other = others.find(frameNameOf(there.op(enter)));
         }
         if (other != others.end()) frame.partner = other->second;
     }
     for (const auto& [name, frame] : mine)
-        if (frame.partner.valid()) pairs.calls[{frame.first, graphs.first}] = {frame.partner, graphs.second};
+        if (frame.partner.valid()) pairs.calls[{frame.first, graphs.first}] = {{frame.partner}, graphs.second};
 }
 
-void ValuePairing::count(const Graph& here, const Graph& there, const Pairs& pairs, const std::string& path, const std::string& pathThere,
-                         bool isRoot)
+/// "main/call#3:call": where the operators of a place are.
+std::string pathOf(const Model& model, const FlatGraph& flat, int place, const std::string& path)
 {
-    const auto counts = [isRoot](const Value& value) {
-        return value.role == ValueRole::result || (isRoot && value.role == ValueRole::input);
-    };
-    std::vector<char> taken(there.values.size(), 0);
-    for (size_t v = 0; v < here.values.size(); ++v) {
-        const auto partner = pairs.values.find(ValueId(static_cast<int64_t>(v)));
-        if (partner != pairs.values.end()) taken[static_cast<size_t>(partner->second.value.index)] = 1;
-        if (!counts(here.values[v])) continue;
-        ++m_summary.total;
-        if (partner == pairs.values.end()) m_summary.unpaired.push_back(path + "/" + here.values[v].id);
-        else ++m_summary.paired;
-        if (partner != pairs.values.end() && partner->second.how == PairedBy::structure) ++m_summary.byStructure;
+    std::string text = path;
+    GraphId graph = flat.places.front().graph;
+    for (const OperatorId site : flat.places[static_cast<size_t>(place)].sites) {
+        const Operator& call = model.graph(graph).op(site);
+        text += "/" + operatorLabel(call, site.index) + ":call";
+        graph = calleesOf(call).front().graph;
     }
-    for (size_t v = 0; v < there.values.size(); ++v)
-        if (taken[v] == 0 && counts(there.values[v])) m_summary.unpairedThere.push_back(pathThere + "/" + there.values[v].id);
+    return text;
 }
 
-void ValuePairing::pairGraphs(const Model& model, const Model& reference, Graphs graphs, const std::string& path,
-                              const std::string& pathThere, bool sameStructure)
+/// Which values a run computes to be read: constants of TensorFlow are operators, and its operators have results that nobody wants.
+std::vector<char> countedValues(const Graph& graph, bool isRoot)
 {
-    const auto [entry, isNew] = m_pairs.try_emplace(graphs);
-    if (!isNew) return;
-    Pairs& pairs = entry->second;
-    const Graph &here = model.graph(graphs.first), &there = reference.graph(graphs.second);
-    if (sameStructure) {
-        for (size_t v = 0; v < here.values.size(); ++v) {
-            const ValueId value(static_cast<int64_t>(v));
-            pairs.values[value] = {value, PairedBy::address};
+    std::vector<char> isCounted(graph.values.size(), 0), isRead(graph.values.size(), 0);
+    for (const Operator& op : graph.operators)
+        for (const ValueId input : op.inputs)
+            if (input.valid()) isRead[static_cast<size_t>(input.index)] = 1;
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+        const Value& value = graph.values[v];
+        if (value.role == ValueRole::input) isCounted[v] = isRoot ? 1 : 0;
+        if (value.role != ValueRole::result || !value.producer.valid()) continue;
+        const Kind& kind = graph.op(value.producer).kind;
+        const bool computes = kind.name != "Const" && kind.name != "VarHandleOp" && kind.name != "ReadVariableOp";
+        isCounted[v] = kind.dialect != "tf" || (computes && (value.slot == 0 || isRead[v] != 0)) ? 1 : 0;
+    }
+    return isCounted;
+}
+
+std::string pathOf(const Model& model, const FlatGraph& flat, ValueId value, const std::string& path)
+{
+    const auto [place, id] = flat.originOf(value);
+    return pathOf(model, flat, place, path) + "/" + model.graph(flat.places[static_cast<size_t>(place)].graph).value(id).id;
+}
+
+} // namespace
+
+class ValuePairing::Builder {
+public:
+    Builder(const Model& model, const Model& reference, bool isSameStructure)
+        : m_model(model),
+          m_reference(reference),
+          m_isSame(isSameStructure)
+    {
+    }
+
+    ValuePairing run(Graphs roots)
+    {
+        m_open.push_back({roots, m_model.graph(roots.first).id, m_reference.graph(roots.second).id});
+        for (size_t at = 0; at < m_open.size(); ++at) {
+            const Further next = m_open[at];
+            if (!m_pairing.m_pairs.contains(next.graphs)) pair(next, at == 0);
         }
-    } else {
-        pairByName(here, there, pairs);
-        pairOperators(here, there, pairs);
+        return std::move(m_pairing);
     }
-    pairFrames(here, there, graphs, pairs);
-    count(here, there, pairs, path, pathThere, m_pairs.size() == 1);
-    // A call pairs with the call that gives the partner of one of its results, and its callees with those in the same role.
+
+private:
+    /// Graphs that pair, and how to come to them.
     struct Further {
         Graphs graphs;
         std::string path, pathThere;
     };
-    std::vector<Further> further;
-    for (size_t i = 0; i < here.operators.size(); ++i) {
-        const Operator& op = here.operators[i];
+
+    void pair(const Further& from, bool isRoot)
+    {
+        const FlatGraph here(m_model, from.graphs.first, !m_isSame), there(m_reference, from.graphs.second, !m_isSame);
+        PairedValues pairs;
+        if (m_isSame) {
+            for (size_t v = 0; v < here.graph().values.size(); ++v) {
+                const ValueId value(static_cast<int64_t>(v));
+                pairs[value] = {value, PairedBy::address};
+            }
+        } else {
+            pairs = pairValues(m_model, here.graph(), m_reference, there.graph());
+        }
+        for (size_t p = 0; p < here.places.size(); ++p) tellPlace(here, static_cast<int>(p), there, pairs, from.graphs);
+        Pairs& root = m_pairing.m_pairs[from.graphs];
+        for (size_t p = 1; p < there.places.size(); ++p) {
+            const FlatGraph::Place& place = there.places[p];
+            root.openedThere.push_back({there.places[static_cast<size_t>(place.parent)].graph, place.sites.back(), place.graph});
+        }
+        pairFrames(m_model.graph(from.graphs.first), m_reference.graph(from.graphs.second), from.graphs, root);
+        count(here, there, pairs, from, isRoot);
+        for (size_t i = 0; i < here.graph().operators.size(); ++i) pairCall(here, there, OperatorId(static_cast<int64_t>(i)), pairs, from);
+    }
+
+    /// The pairs of one graph, which opened calls may lead to.
+    void tellPlace(const FlatGraph& here, int p, const FlatGraph& there, const PairedValues& pairs, Graphs graphs)
+    {
+        const FlatGraph::Place& place = here.places[static_cast<size_t>(p)];
+        Pairs& told = m_pairing.m_pairs[{place.graph, graphs.second}];
+        told.around = graphs.first;
+        for (size_t v = 0; v < m_model.graph(place.graph).values.size(); ++v) {
+            const ValueId value(static_cast<int64_t>(v));
+            const auto found = pairs.find(here.flat(p, value));
+            if (found == pairs.end()) continue;
+            const auto [other, partner] = there.originOf(found->second.value);
+            const FlatGraph::Place& lies = there.places[static_cast<size_t>(other)];
+            told.values[value] = {partner, lies.graph, lies.sites, found->second.how};
+        }
+        if (p > 0)
+            m_pairing.m_pairs[{here.places[static_cast<size_t>(place.parent)].graph, graphs.second}]
+                .calls[{place.sites.back(), place.graph}] = {{}, graphs.second};
+    }
+
+    /// A call pairs with the call that gives the partner of one of its results, and its callees with those in the same role.
+    void pairCall(const FlatGraph& here, const FlatGraph& there, OperatorId flat, const PairedValues& pairs, const Further& from)
+    {
+        const Operator& op = here.graph().op(flat);
         const std::vector<Callee> callees = calleesOf(op);
-        if (callees.empty()) continue;
-        OperatorId site;
-        if (sameStructure) site = OperatorId(static_cast<int64_t>(i));
-        for (size_t k = 0; k < op.results.size() && !site.valid(); ++k)
-            if (const auto found = pairs.values.find(op.results[k]); found != pairs.values.end())
-                site = there.value(found->second.value).producer;
-        if (!site.valid() || callForm(there.op(site)).kind != callForm(op).kind) continue;
-        const std::vector<Callee> others = calleesOf(there.op(site));
+        if (callees.empty()) return;
+        OperatorId flatSite;
+        if (m_isSame) flatSite = flat;
+        for (size_t k = 0; k < op.results.size() && !flatSite.valid(); ++k)
+            if (const auto found = pairs.find(op.results[k]); found != pairs.end())
+                flatSite = there.graph().value(found->second.value).producer;
+        if (!flatSite.valid() || callForm(there.graph().op(flatSite)).kind != callForm(op).kind) return;
+        const std::vector<Callee> others = calleesOf(there.graph().op(flatSite));
+        const auto [place, own] = here.originOf(flat);
+        const auto [placeThere, site] = there.originOf(flatSite);
+        const GraphId graph = here.places[static_cast<size_t>(place)].graph;
         for (const Callee& callee : callees) {
             const auto other = std::ranges::find(others, callee.role, &Callee::role);
-            if (other == others.end() || !model.hasGraph(callee.graph) || !reference.hasGraph(other->graph)) continue;
-            pairs.calls[{OperatorId(static_cast<int64_t>(i)), callee.graph}] = {site, other->graph};
-            further.push_back({{callee.graph, other->graph},
-                               path + "/" + operatorLabel(op, static_cast<int64_t>(i)) + ":" + callee.role,
-                               pathThere + "/" + operatorLabel(there.op(site), site.index) + ":" + callee.role});
+            if (other == others.end() || !m_model.hasGraph(callee.graph) || !m_reference.hasGraph(other->graph)) continue;
+            std::vector<OperatorId> sites = there.places[static_cast<size_t>(placeThere)].sites;
+            sites.push_back(site);
+            m_pairing.m_pairs[{graph, from.graphs.second}].calls[{own, callee.graph}] = {std::move(sites), other->graph};
+            m_open.push_back({{callee.graph, other->graph},
+                              pathOf(m_model, here, place, from.path) + "/" + operatorLabel(op, own.index) + ":" + callee.role,
+                              pathOf(m_reference, there, placeThere, from.pathThere) + "/" +
+                                  operatorLabel(there.graph().op(flatSite), site.index) + ":" + callee.role});
         }
     }
-    for (const Further& next : further) pairGraphs(model, reference, next.graphs, next.path, next.pathThere, sameStructure);
+
+    void count(const FlatGraph& here, const FlatGraph& there, const PairedValues& pairs, const Further& from, bool isRoot)
+    {
+        PairingSummary& summary = m_pairing.m_summary;
+        std::vector<char> isTaken(there.graph().values.size(), 0);
+        for (const auto& [value, partner] : pairs) isTaken[static_cast<size_t>(partner.value.index)] = 1;
+        const std::vector<char> isCounted = countedValues(here.graph(), isRoot), isCountedThere = countedValues(there.graph(), isRoot);
+        for (size_t v = 0; v < isCounted.size(); ++v) {
+            const ValueId value(static_cast<int64_t>(v));
+            if (isCounted[v] == 0) continue;
+            ++summary.total;
+            const auto found = pairs.find(value);
+            if (found == pairs.end()) summary.unpaired.push_back(pathOf(m_model, here, value, from.path));
+            else ++summary.paired;
+            if (found != pairs.end() && found->second.how == PairedBy::structure) ++summary.byStructure;
+        }
+        for (size_t v = 0; v < isTaken.size(); ++v) {
+            const ValueId value(static_cast<int64_t>(v));
+            if (isTaken[v] == 0 && isCountedThere[v] != 0)
+                summary.unpairedThere.push_back(pathOf(m_reference, there, value, from.pathThere));
+        }
+    }
+
+    const Model& m_model;
+    const Model& m_reference;
+    bool m_isSame;
+    std::deque<Further> m_open;
+    ValuePairing m_pairing;
+};
+
+ValuePairing ValuePairing::create(const Model& model, GraphId root, const Model& reference, GraphId referenceRoot)
+{
+    const bool same = root == referenceRoot && haveSameStructure(model, reference);
+    const Graph &here = model.graph(root), &there = reference.graph(referenceRoot);
+    ValuePairing pairing = Builder(model, reference, same).run({root, referenceRoot});
+    PairingSummary& summary = pairing.m_summary;
+    summary.how = same ? "address" : summary.byStructure > 0 && 2 * summary.byStructure > summary.paired ? "structure" : "name";
+    const DType weights = mostCommon(here, true), activations = mostCommon(here, false);
+    const bool differs = weights != mostCommon(there, true) || activations != mostCommon(there, false);
+    if (differs && weights != DType::unknown && activations != DType::unknown)
+        summary.note = dtypeText(weights) + " weights, " + dtypeText(activations) + " activations";
+    return pairing;
 }
 
 ValuePairing::Step ValuePairing::into(GraphId graph, GraphId there, OperatorId site, GraphId entered) const
@@ -275,24 +290,12 @@ ValuePairing::Step ValuePairing::into(GraphId graph, GraphId there, OperatorId s
     return call == pairs->second.calls.end() ? Step{} : call->second;
 }
 
-const ValuePairing::Partner* ValuePairing::find(GraphId graph, GraphId there, ValueId value) const
+const ValuePairing::Partner* ValuePairing::partner(GraphId graph, GraphId there, ValueId value) const
 {
     const auto pairs = m_pairs.find({graph, there});
     if (pairs == m_pairs.end()) return nullptr;
     const auto found = pairs->second.values.find(value);
     return found == pairs->second.values.end() ? nullptr : &found->second;
-}
-
-ValueId ValuePairing::partner(GraphId graph, GraphId there, ValueId value) const
-{
-    const Partner* const found = find(graph, there, value);
-    return found ? found->value : ValueId();
-}
-
-PairedBy ValuePairing::how(GraphId graph, GraphId there, ValueId value) const
-{
-    const Partner* const found = find(graph, there, value);
-    return found ? found->how : PairedBy::name;
 }
 
 } // namespace loopscope

@@ -1,6 +1,6 @@
 // Which operators of two models belong together: by name, by what stands between named neighbours, on every way through their calls.
+#include "engine/debug/graph_diff/structure_pairing.h"
 #include "engine/debug/reference/operator_match.h"
-#include "engine/debug/reference/structure_pairing.h"
 #include "tests/unit/debug/inspect_models.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/debug/reference/structure_pairing.h"
+#include "engine/debug/graph_diff/structure_pairing.h"
 
 #include <algorithm>
 
