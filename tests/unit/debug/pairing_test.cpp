@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace loopscope::testing {
 namespace {
 
@@ -53,6 +55,56 @@ TEST(Pairing, TakesWhatNamesLeaveOverByKindShapeAndOrder)
     EXPECT_EQ(pairing.summary().how, "name");
     EXPECT_TRUE(pairing.summary().unpaired.empty());
     EXPECT_EQ(pairing.summary().unpairedThere, std::vector<std::string>{"main/extra"});
+}
+
+/// A layer that is called, as SavedModels have them, and what a converter makes of it: one operator, other names, no call.
+constexpr const char* kCalledLayer = R"(
+model tf
+graph main(x: f32[2,3]) {
+  w = Const() dtype=f32 value=f32[3,2] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] : f32[3,2]
+  b = Const() dtype=f32 value=f32[2] [0.5, -0.5] : f32[2]
+  net = PartitionedCall(x, w, b) Tin=[f32, f32, f32] Tout=[f32] f=@layer : (f32[2,2])
+  return net
+}
+graph layer(x: f32[2,3], w: f32[3,2], b: f32[2]) {
+  dense = MatMul(x, w) T=f32 transpose_a=false transpose_b=false : f32[2,2]
+  shifted = BiasAdd(dense, b) T=f32 data_format="NHWC" : f32[2,2]
+  clamped = Relu(shifted) T=f32 : f32[2,2]
+  turned = Tanh(clamped) T=f32 : f32[2,2]
+  return turned=turned
+}
+)";
+constexpr const char* kFlatLayer = R"(
+graph main(x: f32[2,3]) {
+  w = const f32[2,3] [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]
+  b = const f32[2] [0.5, -0.5]
+  first = fully_connected(x, w, b) fused_activation_function=RELU : f32[2,2]
+  last = tanh(first) : f32[2,2]
+  return last
+}
+)";
+
+/// The partner of the value of this name, and how many calls lead to it.
+std::string partnerOf(const Model& a, const Model& b, GraphId graph, GraphId there, const std::string& id)
+{
+    const ValuePairing pairing = ValuePairing::create(a, GraphId(0), b, GraphId(0));
+    const auto value = std::ranges::find(a.graph(graph).values, id, &Value::id);
+    const auto place = static_cast<uint32_t>(value - a.graph(graph).values.begin());
+    const ValuePairing::Partner* const partner = pairing.partner(graph, there, ValueId(place));
+    if (partner == nullptr) return "none";
+    return b.graph(partner->graph).value(partner->value).id + " behind " + std::to_string(partner->sites.size()) + " calls, by " +
+           std::string(pairedByText(partner->how));
+}
+
+TEST(Pairing, OpensFunctionsOnEitherSideAndPairsWhatAFusedOperatorGives)
+{
+    const Model called = textModel(kCalledLayer), flat = textModel(kFlatLayer);
+    EXPECT_EQ(partnerOf(called, flat, GraphId(1), GraphId(0), "dense"), "none"); // inside of the fused operator
+    EXPECT_EQ(partnerOf(called, flat, GraphId(1), GraphId(0), "clamped"), "first behind 0 calls, by structure");
+    EXPECT_EQ(partnerOf(called, flat, GraphId(1), GraphId(0), "turned"), "last behind 0 calls, by structure");
+    EXPECT_EQ(partnerOf(flat, called, GraphId(0), GraphId(0), "first"), "clamped behind 1 calls, by structure");
+    EXPECT_EQ(partnerOf(flat, called, GraphId(0), GraphId(0), "last"), "turned behind 1 calls, by structure");
+    EXPECT_EQ(ValuePairing::create(flat, GraphId(0), called, GraphId(0)).summary().paired, 3);
 }
 
 TEST(Pairing, LeavesAloneWhatIsAlikeByChance)
