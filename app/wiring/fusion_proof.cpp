@@ -271,11 +271,14 @@ private:
         return std::ranges::all_of(moments, [&](const auto& seen) { return lies(domain, seen.second.front()); });
     }
 
+    static double largestOf(const TensorStatistics& seen) { return std::fmax(std::fabs(seen.min), std::fabs(seen.max)); }
+
     static bool lies(const FusionDomain& domain, const Array& array)
     {
         const TensorStatistics seen = computeStatistics(array.view());
         if (domain.relation == "is finite") return seen.nan + seen.positiveInf + seen.negativeInf == 0;
         if (seen.nan > 0 || domain.relation == "is a number") return seen.nan == 0;
+        if (domain.relation == "within") return seen.positiveInf + seen.negativeInf == 0 && largestOf(seen) <= domain.limit;
         return domain.relation == "<=" ? seen.positiveInf == 0 && seen.max <= domain.limit
                                        : seen.negativeInf == 0 && seen.min > domain.limit;
     }
@@ -360,7 +363,9 @@ private:
         if (!fusion.domain) return "";
         const FusionDomain& domain = *fusion.domain;
         const bool isNumber = domain.relation.starts_with("is ");
-        std::string text = "equal while " + domain.value + " " + domain.relation + (isNumber ? "" : " " + realText(domain.limit, 6));
+        const bool isWithin = domain.relation == "within";
+        std::string text = "equal while " + (isWithin ? "|" + domain.value + "| <=" : domain.value + " " + domain.relation) +
+                           (isNumber ? "" : " " + realText(domain.limit, 6));
         const std::vector<Array>* const found = momentsOf(fusion.graph, domain.value, {});
         if (found == nullptr) return text;
         double least = INFINITY, most = -INFINITY;
@@ -370,7 +375,7 @@ private:
             nans += seen.nan + (domain.relation == "is finite" ? seen.positiveInf + seen.negativeInf : 0);
             if (seen.finite == 0) continue;
             least = std::fmin(least, seen.min);
-            most = std::fmax(most, seen.max);
+            most = std::fmax(most, isWithin ? largestOf(seen) : seen.max);
         }
         if (isNumber) return text + "; " + (nans == 0 ? "nothing else" : std::to_string(nans) + " others") + " seen";
         if (domain.relation == ">") return text + "; smallest seen " + realText(least, 6);

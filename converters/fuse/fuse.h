@@ -60,7 +60,7 @@ struct FusionRegion {
 /// Where an approximate rewrite is equal: "equal while x <= 88.72".
 struct FusionDomain {
     std::string value;    ///< id
-    std::string relation; ///< "<=", ">", "is a number", "is finite"
+    std::string relation; ///< "<=", ">", "is a number", "is finite"; "within": its amount is no larger
     double limit = 0;
 };
 
