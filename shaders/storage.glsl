@@ -22,6 +22,9 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 
 #define LS_READS(slot, name)                                                          \
     LS_VIEWS(slot, name, readonly)                                                    \
+    LS_READ_FUNCTIONS(name)
+
+#define LS_READ_FUNCTIONS(name)                                                       \
     int64_t readLong##name(int store, uint i)                                         \
     {                                                                                 \
         if (store == storeI64) return i64##name[i];                                   \
@@ -52,6 +55,9 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 
 #define LS_WRITES(slot, name)                                                         \
     LS_VIEWS(slot, name, )                                                            \
+    LS_WRITE_FUNCTIONS(name)
+
+#define LS_WRITE_FUNCTIONS(name)                                                      \
     void writeLong##name(int store, uint i, int64_t v)                                \
     {                                                                                 \
         if (store == storeI64) i64##name[i] = v;                                      \

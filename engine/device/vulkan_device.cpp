@@ -129,6 +129,16 @@ Result<const DevicePipeline*> VulkanDevice::pipeline(const ShaderCode& shader, s
     return slot.get();
 }
 
+Result<const DevicePipeline*> VulkanDevice::pipeline(std::string_view name, std::vector<uint32_t> words, uint32_t buffers)
+{
+    const std::vector<uint32_t>* kept = nullptr;
+    {
+        const std::lock_guard lock(m_handles->mutex);
+        kept = &*m_handles->assembled.insert(std::move(words)).first;
+    }
+    return pipeline(ShaderCode{name, *kept, buffers}, {});
+}
+
 // ---- memory ----
 
 Result<DeviceBuffer> VulkanDevice::allocate(uint64_t bytes)

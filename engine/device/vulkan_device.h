@@ -71,6 +71,8 @@ public:
     const DeviceInfo& info() const { return m_info; }
     /// Compiled once for each set of specialisation constants. Errors: device.
     Result<const DevicePipeline*> pipeline(const ShaderCode& shader, std::span<const uint32_t> constants);
+    /// The same of a shader that was put together while the program runs. Equal words are one shader.
+    Result<const DevicePipeline*> pipeline(std::string_view name, std::vector<uint32_t> words, uint32_t buffers);
     /// Errors: execution, out of device memory; device, lost.
     Result<DeviceBuffer> allocate(uint64_t bytes);
     void release(const DeviceBuffer& buffer);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +62,7 @@ struct VulkanHandles {
     mutable std::mutex mutex; ///< of everything below, and of submitting
     std::vector<DeviceBlock> blocks;
     std::map<std::pair<const uint32_t*, std::vector<uint32_t>>, std::unique_ptr<DevicePipeline>> pipelines;
+    std::set<std::vector<uint32_t>> assembled; ///< shaders that the program put together; pipelines are known by where their words are
     std::vector<std::string> messages;
     bool isLost = false;
 

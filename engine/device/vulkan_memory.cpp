@@ -283,23 +283,39 @@ Status VulkanMemory::submitNothing()
     return finish();
 }
 
+Status VulkanMemory::copy(const DeviceBuffer& from, const DeviceBuffer& to, uint64_t toOffset, uint64_t bytes, uint64_t fromOffset)
+{
+    if (bytes == 0) return {};
+    LS_CHECK_OK(begin());
+    const VkBufferCopy copy{from.offset + fromOffset, to.offset + toOffset, bytes};
+    m_recorder->follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
+    vkCmdCopyBuffer(m_recorder->commands, m_recorder->h.blocks[from.block].buffer, m_recorder->h.blocks[to.block].buffer, 1, &copy);
+    return {};
+}
+
+Status VulkanMemory::read(const DeviceBuffer& from, std::span<std::byte> to)
+{
+    LS_CHECK_OK(begin());
+    Recorder& r = *m_recorder;
+    if (to.size() > r.down.bytes) {
+        r.h.release(r.down);
+        LS_TRY(r.down, r.h.hostBuffer(to.size(), true));
+    }
+    const VkBufferCopy copy{from.offset, 0, to.size()};
+    r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
+    vkCmdCopyBuffer(r.commands, r.h.blocks[from.block].buffer, r.down.buffer, 1, &copy);
+    r.follow(VK_PIPELINE_STAGE_HOST_BIT);
+    LS_CHECK_OK(finish());
+    std::memcpy(to.data(), r.down.data, to.size());
+    return {};
+}
+
 Status VulkanMemory::readBack(std::byte* place, size_t bytes)
 {
     if (m_isCopying || bytes == 0) return {};
     const auto known = m_buffers.find(place);
     if (known == m_buffers.end()) return Error(ErrorCode::internal, "a value that nobody computed was to be read back");
-    LS_CHECK_OK(begin());
-    Recorder& r = *m_recorder;
-    if (bytes > r.down.bytes) {
-        r.h.release(r.down);
-        LS_TRY(r.down, r.h.hostBuffer(bytes, true));
-    }
-    const VkBufferCopy copy{known->second.offset, 0, bytes};
-    r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
-    vkCmdCopyBuffer(r.commands, r.h.blocks[known->second.block].buffer, r.down.buffer, 1, &copy);
-    r.follow(VK_PIPELINE_STAGE_HOST_BIT);
-    LS_CHECK_OK(finish());
-    std::memcpy(place, r.down.data, bytes);
+    LS_CHECK_OK(read(known->second, {place, bytes}));
     m_traffic.readBack += bytes;
     return {};
 }

@@ -53,6 +53,10 @@ public:
     Result<DeviceBuffer> constant(const Bytes& bytes);
     /// Room until endOperator().
     Result<DeviceBuffer> scratch(uint64_t bytes);
+    /// Bytes of one buffer go to another, in the order of launches.
+    Status copy(const DeviceBuffer& from, const DeviceBuffer& to, uint64_t toOffset, uint64_t bytes, uint64_t fromOffset = 0);
+    /// Waits for everything that was recorded, and copies the beginning of a buffer to the host.
+    Status read(const DeviceBuffer& from, std::span<std::byte> to);
     /// Recorded in order: each launch sees what those before it wrote.
     Status launch(const Launch& launch);
     void endOperator();

@@ -2,6 +2,7 @@
 
 #include "engine/exec/call_state.h"
 #include "engine/ir/stored_constant.h"
+#include "engine/kernels/device_loop.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
@@ -116,7 +117,7 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, KernelReport& re
         m_failures[at] = planned.error;
         return;
     }
-    if (planned.call) return;
+    if (planned.call) return prepareLoop(index, tensors);
     if (!registry.has(op.kind)) {
         const std::string name = op.kind.dialect == "tfl" ? op.kind.name : op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
         std::string why = "operator '" + name + "' has no kernel; it opens, lists and exports";
@@ -242,6 +243,43 @@ void Activation::setTraps(const TrapSet& traps)
         instruction.traps = any ? traps.of(plan().graph, OperatorId(instruction.index)) : uint8_t{trapNone};
         instruction.kind = instruction.traps == trapNone ? instruction.plain : InstructionKind::trapped;
     }
+}
+
+namespace {
+
+/// A graph as its plan says. False: what its constants are cannot be told from the model alone.
+bool describe(const Model& model, const GraphPlan& plan, CalledGraph& called)
+{
+    called.graph = &model.graph(plan.graph);
+    for (size_t v = 0; v < plan.values.size(); ++v) {
+        const Value& value = called.graph->values[v];
+        if (value.role == ValueRole::constant && value.constant && (value.constant->externalBuffer() >= 0 || isPacked(value))) return false;
+        Tensor& tensor = called.values.emplace_back(declaredTensor(value));
+        tensor.dtype = plan.values[v].dtype;
+        tensor.shape = plan.values[v].shape;
+    }
+    return std::ranges::none_of(plan.operators, [](const PlannedOperator& op) { return op.error || !op.def; });
+}
+
+} // namespace
+
+/// A loop whose shapes are known may run on the device without the host; if not, its operators do one by one, which nobody is told.
+void Program::prepareLoop(int32_t index, std::span<const Tensor> tensors)
+{
+    const auto at = static_cast<size_t>(index);
+    const PlannedCall& call = *m_plan.operators[at].call;
+    if (!m_options.device || !isDeviceProfile(m_options.profile) || m_options.kernels) return; // other kernels are others' devices
+    if (call.form.kind != CallKind::loop || !call.planned) return;
+    const Operator& op = m_graph.operators[at];
+    std::vector<const Tensor*> inputs, results;
+    for (const ValueId input : op.inputs) inputs.push_back(input.valid() ? &tensors[static_cast<size_t>(input.index)] : nullptr);
+    for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
+    CalledGraph cond, body;
+    if (std::ranges::find(inputs, nullptr) != inputs.end() || !describe(m_model, *call.plans[0], cond) ||
+        !describe(m_model, *call.plans[1], body))
+        return;
+    const KernelSetup setup{op, inputs, results, m_plan.operators[at].fixed, &m_model};
+    if (Result<PreparedKernel> prepared = prepareDeviceLoop({setup, cond, body}); prepared.ok()) m_kernels[at] = std::move(*prepared);
 }
 
 /// Points operands that are references at the variables' values. False if there is none.

@@ -89,6 +89,7 @@ public:
 
     const GraphPlan& plan() const { return m_plan; }
     const Graph& graph() const { return m_graph; }
+    /// Of a loop: what runs it on the device. `run` is null where the host drives it, and of other calls.
     const PreparedKernel& kernel(int32_t op) const { return m_kernels[static_cast<size_t>(op)]; }
     /// Whether its kernel is a device's, which looks for operands and leaves results there.
     bool isOnDevice(int32_t op) const { return m_onDevice[static_cast<size_t>(op)]; }
@@ -102,6 +103,7 @@ public:
 private:
     void makeDense();
     void prepare(int32_t op, std::span<Tensor> tensors, KernelReport& report);
+    void prepareLoop(int32_t op, std::span<const Tensor> tensors);
 
     const Model& m_model;
     const GraphPlan& m_plan;

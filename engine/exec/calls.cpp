@@ -41,7 +41,7 @@ Result<size_t> chooseTfCallee(const CallForm& form, const Tensor& steering)
     return index < 0 || static_cast<size_t>(index) > last ? last : static_cast<size_t>(index);
 }
 
-Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instruction)
+Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instruction, bool single)
 {
     if (m_options.device) m_options.device->settle();
     const GraphId graph = caller.activation->plan().graph;
@@ -65,7 +65,7 @@ Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instructio
     }
     if (!planned.call->planned) LS_CHECK_OK(planLate(call, graph));
 
-    if (form.kind == CallKind::loop) return enterLoop(call, argumentsOf(call, 0));
+    if (form.kind == CallKind::loop) return enterLoop(call, argumentsOf(call, 0), single);
     LS_TRY(const size_t callee, chooseCallee(call));
     LS_CHECK_OK(checkTaken(call, graph, callee));
     return enterGraph(call, callee, roleOf(form.kind, callee), form.kind == CallKind::select ? static_cast<int32_t>(callee) : -1);
@@ -153,7 +153,7 @@ Status Interpreter::Impl::bindLoop(CallState& call, std::span<const Tensor* cons
     return directSlot(verdict, call.verdictHome);
 }
 
-Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* const> initial)
+Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* const> initial, bool single)
 {
     LS_CHECK_OK(bindLoop(call, initial));
     pushFrame(call, CallRole::loop, -1, *call.cond);
@@ -162,7 +162,7 @@ Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* con
     frame.iteration = 0;
     frame.invocation = newInvocation();
     if (m_audience.present()) startInvocation(frame);
-    return {};
+    return single ? Status() : runOnDevice();
 }
 
 Result<bool> Interpreter::Impl::readVerdict(const CallFrame& frame) const

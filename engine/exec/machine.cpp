@@ -25,7 +25,7 @@ inline void Interpreter::Impl::nextIteration(CallFrame& frame)
 }
 
 /// Behind the last operator of the innermost graph: what comes next. `status` is what the run ends with where it is over.
-[[gnu::always_inline]] inline Interpreter::Impl::GraphEnd Interpreter::Impl::passEnd(CallFrame& frame, Status& status)
+[[gnu::always_inline]] inline Interpreter::Impl::GraphEnd Interpreter::Impl::passEnd(CallFrame& frame, Status& status, bool single)
 {
     if (m_options.device && m_frames.size() > 1) [[unlikely]] { // values change hands here
         m_options.device->settle();
@@ -67,7 +67,13 @@ inline void Interpreter::Impl::nextIteration(CallFrame& frame)
                     return GraphEnd::over;
                 }
                 nextIteration(frame);
-                return GraphEnd::entered;
+                if (single || !m_options.device) [[likely]]
+                    return GraphEnd::entered;
+                frame.next = 0;
+                status = runOnDevice();
+                if (status.ok()) return GraphEnd::returned; // to wherever the innermost frame is now
+                status = fail(std::move(status).takeError());
+                return GraphEnd::over;
             }
         }
     } else if (m_frames.size() == 1) {
@@ -172,7 +178,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             frame->next = at->index;
             if (mustHalt()) [[unlikely]]
                 return halt();
-            if (status = enter(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
+            if (status = enter(*frame, *at, Single); !status.ok()) return fail(std::move(status).takeError());
             frame = &m_frames.back();
             at = frame->activation->code() + frame->next;
             moved = true;
@@ -183,7 +189,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             if (!Single && (at->traps & trapBefore) != 0 && !isQuiet(*frame)) askBefore(eventOf(*frame, OperatorId(at->index)));
             if (mustHalt()) return halt();
             if (at->plain == InstructionKind::fail) return refuse(*frame, *at);
-            if (status = runTrapped(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
+            if (status = runTrapped(*frame, *at, Single); !status.ok()) return fail(std::move(status).takeError());
             moved = true;
             if (at->plain == InstructionKind::call) {
                 frame = &m_frames.back();
@@ -195,7 +201,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             break;
         case InstructionKind::end:
             frame->next = at->index;
-            switch (passEnd(*frame, status)) {
+            switch (passEnd(*frame, status, Single)) {
             case GraphEnd::over: return status;
             case GraphEnd::entered:
                 if constexpr (!Single) {
@@ -331,9 +337,9 @@ Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction&
     return status;
 }
 
-Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instruction)
+Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instruction, bool single)
 {
-    if (instruction.plain == InstructionKind::call) return enter(frame, instruction);
+    if (instruction.plain == InstructionKind::call) return enter(frame, instruction, single);
     if (m_audience.ofOperators()) {
         LS_CHECK_OK(runObserved(frame, instruction));
     } else if (instruction.plain == InstructionKind::kernel) {

@@ -76,7 +76,7 @@ private:
     enum class GraphEnd : uint8_t { entered, returned, over };
     Status advance(bool single) override;
     template <bool Single> Status execute();
-    GraphEnd passEnd(CallFrame& frame, Status& status);
+    GraphEnd passEnd(CallFrame& frame, Status& status, bool single);
     void nextIteration(CallFrame& frame);
     Status runTrips(CallFrame& frame, bool& isAtCondEnd);
     Status runKernels(CallFrame& frame, const Instruction* at, int64_t count, int64_t& step);
@@ -85,7 +85,7 @@ private:
     Status readReferences(const Instruction& instruction);
     Status bringOperands(const Program& program, const Instruction& instruction);
     Status runObserved(const CallFrame& frame, const Instruction& instruction);
-    Status runTrapped(CallFrame& frame, const Instruction& instruction);
+    Status runTrapped(CallFrame& frame, const Instruction& instruction, bool single);
     Status refuse(const CallFrame& frame, const Instruction& instruction);
     void locate(Position& position) const override;
     OperatorEvent eventOf(const CallFrame& frame, OperatorId op) const
@@ -98,9 +98,13 @@ private:
     }
 
     // calls.cpp: entering and leaving graphs
-    Status enter(CallFrame& caller, const Instruction& instruction);
+    Status enter(CallFrame& caller, const Instruction& instruction, bool single);
     Status enterGraph(CallState& call, size_t callee, CallRole role, int32_t branch);
-    Status enterLoop(CallState& call, std::span<const Tensor* const> initial);
+    Status enterLoop(CallState& call, std::span<const Tensor* const> initial, bool single);
+    // device_loops.cpp: loops that a device runs by itself
+    Status runOnDevice();
+    int64_t tripsForDevice(const CallFrame& frame) const;
+    Status takeCarriedValues(CallState& call, std::span<Tensor* const> values);
     Status planLate(CallState& call, GraphId graph);
     Status bindCallee(CallState& call, size_t callee);
     Status bindLoop(CallState& call, std::span<const Tensor* const> initial);
@@ -137,6 +141,9 @@ private:
             if (m_frames[f].role == CallRole::loop) return m_frames[f].taken.note(tick, pops);
     }
 
+    LoopRun* loopRun() override { return m_loopRun; }
+
+    LoopRun* m_loopRun = nullptr; ///< while a loop's kernel runs
     std::unique_ptr<Planner> m_planner;
     MemoryBlock m_arena;
     const GraphPlan* m_rootPlan = nullptr;

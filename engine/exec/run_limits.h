@@ -39,6 +39,8 @@ public:
     }
     bool stops() const { return m_stops; }
 
+    /// How many more steps can be completed before a limit is reached; negative: a trap wants to stop.
+    int64_t stepsLeft(Step done) const { return m_stops ? -1 : m_limit - done.number; }
     bool isReached(Step done) const { return done >= m_limit; }
     /// It is not only the budget that ends here.
     bool isWanted(Step done) const { return m_stops || done >= m_step || done + m_openCalls >= m_tick; }

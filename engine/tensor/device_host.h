@@ -1,15 +1,29 @@
 // How kernels of a device find its memory.
 #pragma once
 
+#include "engine/base/cancel.h"
 #include "engine/tensor/device_memory.h"
 
+#include <cstdint>
+
 namespace loopscope {
+
+/// What a loop's kernel is asked for, and what it has done: its operands are the carried values of an iteration that begins, its results
+/// those of the iteration that begins next, or of the loop if it is over.
+struct LoopRun {
+    int64_t mostTrips = 0;              ///< iterations that may be run to their end
+    int64_t trips = 0;                  ///< that were
+    bool isOver = false;                ///< and the cond of the next one was false
+    const CancelFlag* cancel = nullptr; ///< looked at now and then
+};
 
 /// What the runtime of kernels is, too, where a device may compute.
 class DeviceHost {
 public:
     /// Null: there is no device.
     virtual DeviceMemory* deviceMemory() = 0;
+    /// Null: no loop's kernel is running.
+    virtual LoopRun* loopRun() { return nullptr; }
 
 protected:
     ~DeviceHost() = default;

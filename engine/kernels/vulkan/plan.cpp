@@ -5,6 +5,8 @@
 #include "engine/device/vulkan_memory.h"
 #include "engine/kernels/registry.h"
 #include "engine/kernels/resources.h"
+#include "loop_group_spirv.h"
+#include "loop_spirv.h"
 #include "matmul_double_spirv.h"
 #include "matmul_spirv.h"
 #include "reduce_spirv.h"
@@ -104,13 +106,11 @@ Error unsupported(std::string why) { return Error(ErrorCode::unsupported, std::m
 
 const ShaderCode& shaderCode(Shader shader)
 {
-    static const ShaderCode kShaders[] = {{"elementwise", elementwiseWords, 4},
-                                          {"copy", copyWords, 3},
-                                          {"reduce", reduceWords, 2},
-                                          {"rows", rowsWords, 2},
-                                          {"matmul", matmulWords, 5},
-                                          {"matmul_double", matmul_doubleWords, 5},
-                                          {"window", windowWords, 5}};
+    static const ShaderCode kShaders[] = {{"elementwise", elementwiseWords, 4}, {"copy", copyWords, 3},
+                                          {"reduce", reduceWords, 2},           {"rows", rowsWords, 2},
+                                          {"matmul", matmulWords, 5},           {"matmul_double", matmul_doubleWords, 5},
+                                          {"window", windowWords, 5},           {"loop", loopWords, 1},
+                                          {"loop_group", loop_groupWords, 1}};
     return kShaders[static_cast<size_t>(shader)];
 }
 
@@ -188,7 +188,7 @@ Status PlanBuilder::add(Shader shader, std::initializer_list<uint32_t> constants
 {
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return {};
     LS_TRY(const DevicePipeline* const pipeline, m_device->pipeline(shaderCode(shader), {constants.begin(), constants.size()}));
-    m_plan->steps.push_back({pipeline, std::move(places), std::move(push), groups});
+    m_plan->steps.push_back({pipeline, shader, constants, std::move(places), std::move(push), groups});
     return {};
 }
 
@@ -201,6 +201,11 @@ Status PlanBuilder::addElements(Shader shader, std::initializer_list<uint32_t> c
 }
 
 PreparedKernel PlanBuilder::done() { return {runPlan, std::move(m_plan)}; }
+
+const Plan* PlanBuilder::planOf(const PreparedKernel& kernel)
+{
+    return kernel.run == runPlan ? static_cast<const Plan*>(kernel.params.get()) : nullptr;
+}
 
 Status runReference(const KernelSetup& setup, std::span<const Tensor* const> inputs, std::span<Tensor* const> outputs)
 {

@@ -27,7 +27,7 @@ enum Code : uint32_t {
 #undef LS_CODE
 };
 
-enum class Shader : uint8_t { elementwise, copy, reduce, rows, matmul, matmulDouble, window };
+enum class Shader : uint8_t { elementwise, copy, reduce, rows, matmul, matmulDouble, window, loop, loopGroup };
 const ShaderCode& shaderCode(Shader shader);
 
 /// A buffer of a dispatch.
@@ -38,6 +38,8 @@ struct Place {
 
 struct Step {
     const DevicePipeline* pipeline = nullptr;
+    Shader shader = Shader::copy;
+    std::vector<uint32_t> constants; ///< that the pipeline was specialised by
     std::vector<Place> places;
     std::vector<uint32_t> push;
     std::array<uint32_t, 3> groups = {1, 1, 1};
@@ -70,6 +72,8 @@ public:
     Status addElements(Shader shader, std::initializer_list<uint32_t> constants, std::vector<Place> places, std::vector<uint32_t> push,
                        int64_t count);
     PreparedKernel done();
+    /// The plan of a kernel that done() made; null: of another.
+    static const Plan* planOf(const PreparedKernel& kernel);
 
 private:
     PlanBuilder(const KernelSetup& setup, std::shared_ptr<VulkanDevice> device);

@@ -1,0 +1,281 @@
+// A While whose cond and body are a few small tensors runs whole inside one dispatch: its operators' own plans become steps of one shader,
+// which is put together while the operator is prepared. All tensors lie in one buffer, the arena.
+#include "engine/device/vulkan_memory.h"
+#include "engine/kernels/device_loop.h"
+#include "engine/kernels/vulkan/assembler.h"
+#include "engine/kernels/vulkan/loop_arena.h"
+#include "engine/tensor/device_host.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace loopscope::vulkan {
+
+namespace {
+
+constexpr int64_t kMostElements = 4096;    ///< that one iteration may compute on a software device: an invocation does them all
+constexpr int64_t kMostShared = 65'536;    ///< the same, shared by a workgroup of a GPU
+constexpr uint32_t kInvocations = 256;     ///< of that workgroup
+constexpr int64_t kMostRounds = 1'000'000; ///< iterations of loops in one dispatch of a GPU, so that others get it now and then
+
+/// What runs such a loop.
+struct LoopProgram {
+    const DevicePipeline* pipeline = nullptr;
+    Bytes image; ///< of the arena's beginning
+    uint64_t bytes = 0;
+    std::vector<uint64_t> carried; ///< where the carried values lie
+    int64_t tripsOfDispatch = 1;
+};
+
+struct Report {
+    uint32_t trips = 0, isOver = 0;
+};
+
+Status runTrips(const KernelArgs& args, const LoopProgram& program, VulkanMemory& memory, LoopRun& run)
+{
+    std::vector<DeviceBuffer> operands;
+    for (int k = 0; k < args.inputCount; ++k) {
+        LS_TRY(operands.emplace_back(), memory.operand(args.in(k)));
+    }
+    LS_TRY(const DeviceBuffer image, memory.constant(program.image));
+    LS_TRY(const DeviceBuffer arena, memory.scratch(program.bytes));
+    LS_CHECK_OK(memory.copy(image, arena, 0, program.image.size()));
+    for (size_t k = 0; k < operands.size(); ++k)
+        LS_CHECK_OK(memory.copy(operands[k], arena, program.carried[k], args.in(static_cast<int>(k)).bytes));
+    run.trips = 0;
+    run.isOver = false;
+    const DeviceBuffer buffers[] = {arena};
+    while (!run.isOver && run.trips < run.mostTrips && !run.cancel->requested()) {
+        const uint32_t push[] = {static_cast<uint32_t>(std::min(program.tripsOfDispatch, run.mostTrips - run.trips))};
+        LS_CHECK_OK(memory.launch({program.pipeline, buffers, push}));
+        Report report;
+        LS_CHECK_OK(memory.read(arena, std::as_writable_bytes(std::span(&report, 1))));
+        run.trips += report.trips;
+        run.isOver = report.isOver != 0;
+    }
+    for (int k = 0; k < args.outputCount; ++k) {
+        LS_TRY(const DeviceBuffer result, memory.result(args.out(k)));
+        LS_CHECK_OK(memory.copy(arena, result, 0, args.out(k).bytes, program.carried[static_cast<size_t>(k)]));
+        memory.computed(args.out(k));
+    }
+    return {};
+}
+
+Status runLoop(const KernelArgs& args)
+{
+    auto* const host = dynamic_cast<DeviceHost*>(args.runtime);
+    auto* const memory = host ? dynamic_cast<VulkanMemory*>(host->deviceMemory()) : nullptr;
+    if (!memory || !host->loopRun()) return Error(ErrorCode::internal, "a loop of the device runs without one");
+    Status status = runTrips(args, args.paramsAs<LoopProgram>(), *memory, *host->loopRun());
+    memory->endOperator();
+    return status;
+}
+
+/// The form of an element-wise step that has just what it needs.
+std::string_view formOf(std::span<const uint32_t> constants)
+{
+    static constexpr uint32_t kPlain[] = {opNeg,   opAbs,   opSquare,    opSign,    opCeil,
+                                          opFloor, opClamp, opLeakyRelu, opZero,    opAdd,
+                                          opSub,   opMul,   opMaximum,   opMinimum, opSquaredDifference,
+                                          opPrelu};
+    const uint32_t op = constants[0], in = constants[1], out = constants[5];
+    const bool isPlain = std::ranges::find(kPlain, op) != std::end(kPlain), compares = op >= opEqual && op <= opGreaterEqual;
+    const auto reads = [&](Code store) { return constants[2] == store && constants[3] == store; };
+    if (compares && in == inFloat && reads(storeF32)) return "elementwiseRealTruth";
+    if (compares && in == inInt && reads(storeI32)) return "elementwiseWholeTruth";
+    if (isPlain && in == inFloat && reads(storeF32) && out == storeF32) return "elementwiseReal";
+    const bool isWhole = isPlain || op == opAnd || op == opOr || op == opXor;
+    if (isWhole && in == inInt && reads(storeI32) && out == storeI32 && constants[7] == 0) return "elementwiseWhole";
+    if (isWhole && in == inLong && reads(storeI64) && out == storeI64) return "elementwiseWide";
+    if (in != inFloat || isPlain || op == opCopy || op >= opTable || compares || op == opSelect) return "elementwisePlain";
+    if (!reads(storeF32) || out != storeF32) return "elementwise";
+    switch (op) {
+    case opExp: return "elementwiseExp";
+    case opLog: return "elementwiseLog";
+    case opTanh: return "elementwiseTanh";
+    case opLogistic: return "elementwiseLogistic";
+    case opSqrt: return "elementwiseSqrt";
+    case opDiv: return "elementwiseDiv";
+    default: return "elementwise";
+    }
+}
+
+/// Puts the shader of one loop together.
+class LoopShader {
+public:
+    LoopShader(const LoopSetup& setup, ShaderAssembler assembler, bool isShared)
+        : m_cond(setup.cond),
+          m_body(setup.body),
+          m_setup(setup),
+          m_assembler(std::move(assembler)),
+          m_lanes(isShared ? kInvocations : 1)
+    {
+    }
+
+    Result<LoopProgram> made(VulkanDevice& device)
+    {
+        LS_CHECK_OK(m_cond.prepare(m_setup.op.model));
+        LS_CHECK_OK(m_body.prepare(m_setup.op.model));
+        LS_CHECK_OK(placeCarried());
+        m_body.writeInPlace();
+        m_assembler.setLocalSize(m_lanes);
+        m_assembler.call("begin", {m_lanes});
+        m_assembler.beginLoop();
+        m_assembler.call("mayGoRound");
+        m_assembler.goOnIf();
+        LS_CHECK_OK(addSteps(m_cond));
+        LS_TRY(const uint64_t verdict, m_cond.placeOf(m_cond.graph().outputs[0].value, m_arena));
+        m_assembler.call("holds", {static_cast<uint32_t>(verdict)});
+        m_assembler.goOnIf();
+        LS_CHECK_OK(addSteps(m_body));
+        LS_CHECK_OK(addExchange());
+        m_assembler.call("wentRound");
+        m_assembler.endLoop();
+        m_assembler.call("end");
+        if (m_rounds > kMostTrips) return unsupported("an iteration of " + std::to_string(m_rounds) + " steps");
+        if (m_elements > (m_lanes > 1 ? kMostShared : kMostElements))
+            return unsupported("a loop of " + std::to_string(m_elements) + " elements an iteration");
+        LoopProgram program;
+        LS_TRY(std::vector<uint32_t> words, m_assembler.done());
+        LS_TRY(program.pipeline, device.pipeline("loop", std::move(words), 1));
+        program.image = m_arena.image();
+        program.bytes = m_arena.bytes();
+        program.carried = m_carried;
+        program.tripsOfDispatch = std::max<int64_t>(1, (device.info().isSoftware() ? kMostTrips : kMostRounds) / m_rounds);
+        return program;
+    }
+
+private:
+    /// Carried values are inputs of cond and body alike.
+    Status placeCarried()
+    {
+        const Graph &cond = m_cond.graph(), &body = m_body.graph();
+        for (size_t k = 0; k < body.inputs.size(); ++k) {
+            const Tensor& value = m_body.tensor(body.inputs[k]);
+            if (const Tensor& other = m_cond.tensor(cond.inputs[k]); other.dtype != value.dtype || other.shape != value.shape)
+                return unsupported("carried values whose type changes");
+            const uint64_t bytes = byteSize(value.dtype, value.elementCount());
+            m_carried.push_back(m_arena.room(bytes));
+            m_cond.put(cond.inputs[k], m_carried.back());
+            m_body.put(body.inputs[k], m_carried.back());
+        }
+        const Tensor& verdict = m_cond.tensor(cond.outputs[0].value);
+        const bool isTruth = verdict.elementCount() == 1 && (m_setup.op.op.kind.dialect == "tfl" || verdict.shape.rank() == 0);
+        if (verdict.dtype != DType::boolean || !isTruth) return unsupported("a cond that gives no single bool");
+        return {};
+    }
+
+    Status addSteps(LoopGraph& graph)
+    {
+        for (size_t o = 0; o < graph.graph().operators.size(); ++o)
+            for (const Step& step : graph.plan(o).steps) {
+                std::vector<uint64_t> places;
+                for (const Place& place : step.places) {
+                    LS_TRY(places.emplace_back(), graph.placeOf(o, place, m_arena));
+                }
+                LS_CHECK_OK(addStep(step, places));
+            }
+        return {};
+    }
+
+    Status addStep(const Step& step, std::span<const uint64_t> places)
+    {
+        std::vector<uint32_t> words;
+        const auto at = [&](size_t place, uint32_t store) { words.push_back(static_cast<uint32_t>(places[place] / widthOf(Code(store)))); };
+        int64_t count = step.push[0], rounds = 1; // of loops inside, for each element
+        if (step.shader == Shader::elementwise) {
+            const std::vector<uint32_t>& c = step.constants;
+            const bool isTable = c[0] == opTable || c[0] == opTable2;
+            words.assign(c.begin(), c.begin() + 8);
+            words.insert(words.end(), step.push.begin(), step.push.end());
+            at(0, c[2]);
+            at(1, c[3]);
+            at(2, isTable ? c[5] : c[4]);
+            at(3, c[5]);
+            if (c[6] != 0) rounds += step.push[1] + 1;
+            if (c[0] == opPow) rounds += 8;
+            m_assembler.call(formOf(c), words);
+        } else if (step.shader == Shader::copy) {
+            words = step.constants;
+            words.insert(words.end(), step.push.begin(), step.push.end());
+            at(0, step.constants[0]);
+            at(1, step.constants[0]);
+            at(2, storeI32);
+            if (step.constants[1] == 0) rounds += step.push[1] + 1;
+            m_assembler.call("copy", words);
+        } else {
+            return unsupported("a loop with '" + std::string(shaderCode(step.shader).name) + "' inside");
+        }
+        countRounds(count, rounds);
+        return {};
+    }
+
+    void addMove(uint64_t from, uint64_t to, uint64_t bytes)
+    {
+        const uint64_t words = (bytes + 3) / 4;
+        if (from == to || words == 0) return;
+        m_assembler.call("move", {static_cast<uint32_t>(from / 4), static_cast<uint32_t>(to / 4), static_cast<uint32_t>(words)});
+        countRounds(static_cast<int64_t>(words), 1);
+    }
+
+    void countRounds(int64_t elements, int64_t rounds)
+    {
+        m_elements += elements;
+        m_rounds += ((elements + m_lanes - 1) / m_lanes) * rounds + 1;
+    }
+
+    /// What the body gives is what it is given next, all at once: values that only change their position are put aside first.
+    Status addExchange()
+    {
+        const Graph& body = m_body.graph();
+        struct Move {
+            uint64_t from, to, bytes;
+        };
+        std::vector<Move> moves;
+        for (size_t k = 0; k < body.outputs.size(); ++k) {
+            const ValueId value = body.outputs[k].value;
+            const Tensor& tensor = m_body.tensor(value);
+            if (const Tensor& input = m_body.tensor(body.inputs[k]); input.dtype != tensor.dtype || input.shape != tensor.shape)
+                return unsupported("carried values whose type changes");
+            Move move = {0, m_carried[k], byteSize(tensor.dtype, tensor.elementCount())};
+            LS_TRY(move.from, m_body.placeOf(value, m_arena));
+            if (move.from == move.to) continue;
+            if (std::ranges::find(m_carried, move.from) != m_carried.end()) {
+                const uint64_t aside = m_arena.room(move.bytes);
+                addMove(move.from, aside, move.bytes);
+                move.from = aside;
+            }
+            moves.push_back(move);
+        }
+        for (const Move& move : moves) addMove(move.from, move.to, move.bytes);
+        return {};
+    }
+
+    LoopGraph m_cond, m_body;
+    const LoopSetup& m_setup;
+    LoopArena m_arena;
+    ShaderAssembler m_assembler;
+    const uint32_t m_lanes;
+    std::vector<uint64_t> m_carried;
+    int64_t m_elements = 0, m_rounds = 2; ///< of an iteration; rounds: of all loops of one invocation
+};
+
+} // namespace
+
+} // namespace loopscope::vulkan
+
+namespace loopscope {
+
+Result<PreparedKernel> prepareDeviceLoop(const LoopSetup& setup)
+{
+    using namespace vulkan;
+    if (attributeWord(setup.op.attributes(), "@place", "") == "cpu") return unsupported("placed there");
+    LS_TRY(const std::shared_ptr<VulkanDevice> device, VulkanDevice::opened());
+    const bool isShared = !device->info().isSoftware();
+    LS_TRY(ShaderAssembler assembler, ShaderAssembler::of(shaderCode(isShared ? Shader::loopGroup : Shader::loop).words));
+    LoopShader shader(setup, std::move(assembler), isShared);
+    LS_TRY(LoopProgram program, shader.made(*device));
+    return PreparedKernel{runLoop, std::make_shared<const LoopProgram>(std::move(program))};
+}
+
+} // namespace loopscope

@@ -1,0 +1,193 @@
+#version 450
+// What a loop that runs whole inside one dispatch is put together of, while the program runs (engine/kernels/vulkan/loop_shader.cpp): every
+// function is a step on tensors of one buffer, the arena, and is called with constants, so that compilers leave of it what one operator
+// needs. `main` is written there.
+#extension GL_GOOGLE_include_directive : require
+#include "storage.glsl"
+#include "functions.glsl"
+layout(local_size_x = 1) in; // as many as the loop's tensors want
+
+#ifdef LS_GROUP // several invocations, which see what the others wrote
+LS_VIEWS(0, Arena, coherent)
+#else
+LS_VIEWS(0, Arena, )
+#endif
+LS_READ_FUNCTIONS(Arena)
+LS_WRITE_FUNCTIONS(Arena)
+
+layout(push_constant) uniform Parameters
+{
+    uint mostTrips;
+} run;
+
+// What are specialisation constants elsewhere; and where operands begin, in elements.
+int kOp, kClass, kStoreA, kStoreB, kStoreC, kStoreOut, kStore, kMode;
+bool kStrided, kClamps;
+uint baseA, baseB, baseC, baseOut;
+#define readIntA(store, i) readIntArena(store, baseA + (i))
+#define readIntB(store, i) readIntArena(store, baseB + (i))
+#define readIntC(store, i) readIntArena(store, baseC + (i))
+#define readLongA(store, i) readLongArena(store, baseA + (i))
+#define readLongB(store, i) readLongArena(store, baseB + (i))
+#define readLongC(store, i) readLongArena(store, baseC + (i))
+#define readFloatA(store, i) readFloatArena(store, baseA + (i))
+#define readFloatB(store, i) readFloatArena(store, baseB + (i))
+#define writeIntOut(store, i, v) writeIntArena(store, baseOut + (i), v)
+#define writeLongOut(store, i, v) writeLongArena(store, baseOut + (i), v)
+#define writeFloatOut(store, i, v) writeFloatArena(store, baseOut + (i), v)
+
+uint invocations, trips;
+
+/// Everybody is here, and sees what everybody wrote.
+void meet()
+{
+#ifdef LS_GROUP
+    memoryBarrierBuffer();
+    barrier();
+#endif
+}
+
+#ifdef LS_GROUP
+#define LS_EACH(i, count) for (uint i = gl_LocalInvocationID.x; i < count; i += invocations)
+#else
+#define LS_EACH(i, count) for (uint i = 0; i < count; ++i)
+#endif
+
+struct Elementwise
+{
+    uint count, rank;
+    uint dims[6];
+    uint stepA[6], stepB[6], stepC[6];
+    float low, high, extra;
+};
+Elementwise elementwiseParameters;
+#define p elementwiseParameters
+#include "elementwise.glsl"
+float computedPlain(float a, float b) { return clamped(computePlain(a, b)); }
+#define LS_ELEMENT computeElement
+#define LS_COMPUTED computed
+#include "element.glsl"
+#undef LS_ELEMENT
+#undef LS_COMPUTED
+#define LS_ELEMENT computePlainElement
+#define LS_COMPUTED computedPlain
+#include "element.glsl"
+#undef p
+// The commonest of all, of elements of one width, or of two that are compared.
+#define LS_FORM(name, reader, writer, expression)                                                                                         \
+    void name(uint i)                                                                                                                      \
+    {                                                                                                                                      \
+        uvec3 places = placesOf(i);                                                                                                        \
+        writer[baseOut + i] = expression(reader[baseA + places.x], reader[baseB + places.y]);                                              \
+    }
+#define LS_FUNCTION(name, call)                                                                                                           \
+    float name(float a, float b) { return clamped(call); }
+LS_FUNCTION(oneExp, exponential(a))
+LS_FUNCTION(oneLog, logarithm(a))
+LS_FUNCTION(oneTanh, hyperbolicTangent(a))
+LS_FUNCTION(oneLogistic, logistic(a))
+LS_FUNCTION(oneSqrt, squareRoot(a))
+LS_FUNCTION(oneDiv, quotient(a, b))
+uint8_t compareReal(float a, float b) { return LS_COMPARE(a, b) ? uint8_t(1) : uint8_t(0); }
+uint8_t compareWhole(int a, int b) { return LS_COMPARE(a, b) ? uint8_t(1) : uint8_t(0); }
+LS_FORM(computeReal, f32Arena, f32Arena, computedPlain)
+LS_FORM(computeWhole, i32Arena, i32Arena, computeInt)
+LS_FORM(computeWide, i64Arena, i64Arena, computeLong)
+LS_FORM(computeExp, f32Arena, f32Arena, oneExp)
+LS_FORM(computeLog, f32Arena, f32Arena, oneLog)
+LS_FORM(computeTanh, f32Arena, f32Arena, oneTanh)
+LS_FORM(computeLogistic, f32Arena, f32Arena, oneLogistic)
+LS_FORM(computeSqrt, f32Arena, f32Arena, oneSqrt)
+LS_FORM(computeDiv, f32Arena, f32Arena, oneDiv)
+LS_FORM(computeRealTruth, f32Arena, u8Arena, compareReal)
+LS_FORM(computeWholeTruth, i32Arena, u8Arena, compareWhole)
+
+// The same step in several forms, since a compiler takes its time to see what of the general one is not needed.
+#define LS_ELEMENTWISE(name, compute)                                                                                                     \
+    void name(const int op, const int computedIn, const int storeA, const int storeB, const int storeC, const int storeOut,                \
+              const bool isStrided, const bool clamps, const Elementwise parameters, const uint a, const uint b, const uint c,             \
+              const uint to)                                                                                                               \
+    {                                                                                                                                      \
+        kOp = op;                                                                                                                          \
+        kClass = computedIn;                                                                                                               \
+        kStoreA = storeA;                                                                                                                  \
+        kStoreB = storeB;                                                                                                                  \
+        kStoreC = storeC;                                                                                                                  \
+        kStoreOut = storeOut;                                                                                                              \
+        kStrided = isStrided;                                                                                                              \
+        kClamps = clamps;                                                                                                                  \
+        elementwiseParameters = parameters;                                                                                                \
+        baseA = a;                                                                                                                         \
+        baseB = b;                                                                                                                         \
+        baseC = c;                                                                                                                         \
+        baseOut = to;                                                                                                                      \
+        LS_EACH(i, parameters.count) compute(i);                                                                                           \
+        meet();                                                                                                                            \
+    }
+LS_ELEMENTWISE(elementwise, computeElement)
+LS_ELEMENTWISE(elementwisePlain, computePlainElement)
+LS_ELEMENTWISE(elementwiseReal, computeReal)
+LS_ELEMENTWISE(elementwiseWhole, computeWhole)
+LS_ELEMENTWISE(elementwiseWide, computeWide)
+LS_ELEMENTWISE(elementwiseExp, computeExp)
+LS_ELEMENTWISE(elementwiseLog, computeLog)
+LS_ELEMENTWISE(elementwiseTanh, computeTanh)
+LS_ELEMENTWISE(elementwiseLogistic, computeLogistic)
+LS_ELEMENTWISE(elementwiseSqrt, computeSqrt)
+LS_ELEMENTWISE(elementwiseDiv, computeDiv)
+LS_ELEMENTWISE(elementwiseRealTruth, computeRealTruth)
+LS_ELEMENTWISE(elementwiseWholeTruth, computeWholeTruth)
+
+#define readIntIn readIntA
+#define readLongIn readLongA
+#define readIntTable readIntB
+struct Copy
+{
+    uint count, rank;
+    uint dims[6];
+    int stepIn[6], stepOut[6];
+    int beginIn, beginOut;
+    uint fillLow, fillHigh;
+};
+Copy copyParameters;
+#define p copyParameters
+#include "copy.glsl"
+#undef p
+
+void copy(const int store, const int mode, const Copy parameters, const uint from, const uint to, const uint table)
+{
+    kStore = store;
+    kMode = mode;
+    copyParameters = parameters;
+    baseA = from;
+    baseB = table;
+    baseOut = to;
+    LS_EACH(i, parameters.count) copyElement(i);
+    meet();
+}
+
+/// 32-bit words.
+void move(const uint from, const uint to, const uint count)
+{
+    LS_EACH(i, count) i32Arena[to + i] = i32Arena[from + i];
+    meet();
+}
+
+void begin(const uint ofGroup)
+{
+    invocations = ofGroup;
+    trips = 0;
+}
+bool mayGoRound() { return trips < run.mostTrips; }
+bool holds(const uint place) { return u8Arena[place] != uint8_t(0); }
+void wentRound() { ++trips; }
+/// The first words of the arena tell how often this dispatch went round, and whether the loop is over.
+void end()
+{
+    meet();
+    if (gl_LocalInvocationID.x != 0) return;
+    i32Arena[0] = int(trips);
+    i32Arena[1] = trips < run.mostTrips ? 1 : 0;
+}
+
+void main() {}

@@ -1,0 +1,249 @@
+// Loops that a device runs by itself give what the host gives when it drives them: results, steps, trips, and every place to stop at.
+#include "converters/lsir/lsir.h"
+#include "engine/device/vulkan_memory.h"
+#include "engine/exec/interpreter.h"
+#include "tests/unit/exec/model_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+
+namespace loopscope::testing {
+namespace {
+
+constexpr const char* kCounting = R"(
+graph main(n: i32[]) {
+  zero = const i32[] 0
+  i, m, sum = while(zero, n, zero) cond=@cond body=@body : (i32[], i32[], i32[])
+  out = add(sum, m) : i32[]
+  return out
+}
+graph cond(i: i32[], n: i32[], sum: i32[]) {
+  go = less(i, n) : bool[]
+  return go
+}
+graph body(i: i32[], n: i32[], sum: i32[]) {
+  one = const i32[] 1
+  next = add(i, one) : i32[]
+  total = add(sum, next) : i32[]
+  return next, n, total
+}
+)";
+
+/// Values change places, one becomes a constant, one of each width is carried, and shapes are broadcast, cut and turned.
+constexpr const char* kMixed = R"(
+graph main(n: i32[], x: f32[2, 3], y: i64[2], z: i8[3]) {
+  zero = const i32[] 0
+  yes = const bool[2] [true, false]
+  i, m, a, b, c, d, e = while(zero, n, x, x, y, z, yes) cond=@cond body=@body : (i32[], i32[], f32[2, 3], f32[2, 3], i64[2], i8[3], bool[2])
+  return i, a, b, c, d, e
+}
+graph cond(i: i32[], n: i32[], a: f32[2, 3], b: f32[2, 3], c: i64[2], d: i8[3], e: bool[2]) {
+  go = less(i, n) : bool[]
+  return go
+}
+graph body(i: i32[], n: i32[], a: f32[2, 3], b: f32[2, 3], c: i64[2], d: i8[3], e: bool[2]) {
+  one = const i32[] 1
+  row = const f32[3] [0.5, -0.25, 0.125]
+  fixed = const bool[2] [false, false]
+  turned = const i32[2] [1, 0]
+  cut = const i32[2] [0, 1]
+  size = const i32[2] [2, 2]
+  ends = const i32[2, 2] [0, 0, 1, 0]
+  next = add(i, one) : i32[]
+  small = tanh(a) : f32[2, 3]
+  moved = add(small, row) : f32[2, 3]
+  across = transpose(moved, turned) : f32[3, 2]
+  back = transpose(across, turned) : f32[2, 3]
+  part = slice(b, cut, size) : f32[2, 2]
+  padded = pad(part, ends) : f32[2, 3]
+  mixed = mul(back, padded) : f32[2, 3]
+  twice = add(c, c) : i64[2]
+  least = maximum(twice, c) : i64[2]
+  return next, n, b, moved, least, d, fixed
+}
+)";
+
+enum class Way { host, perOperator, device };
+
+/// Never stops, and by being there makes the host drive what it has traps in.
+class Bystander final : public TrapHandler {
+public:
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
+    bool afterOperator(const OperatorEvent&, Tick) override { return false; }
+};
+
+class DeviceLoopsTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        setenv("LP_NUM_THREADS", "0", 0);
+        const char* const asked = std::getenv("LOOPSCOPE_VALIDATE");
+        VulkanDevice::choose({"", "", asked && *asked == '1'});
+        Result<std::shared_ptr<VulkanDevice>> opened = VulkanDevice::opened();
+        if (!opened.ok()) GTEST_SKIP() << opened.error().message();
+        m_memory = std::make_unique<VulkanMemory>(*opened);
+    }
+
+    static Model modelOf(const char* text)
+    {
+        Result<Model> model = importLsir("test", Bytes::copyOf(text, std::strlen(text)));
+        EXPECT_TRUE(model.ok()) << model.error().message();
+        return std::move(model).value();
+    }
+    std::unique_ptr<Interpreter> interpreterOf(const Model& model, Way way, int64_t maxSteps = 1'000'000'000)
+    {
+        ExecutionOptions options;
+        options.maxSteps = maxSteps;
+        if (way != Way::host) {
+            options.profile = Profile::vulkan;
+            options.device = m_memory.get();
+        }
+        Result<std::unique_ptr<Interpreter>> made = Interpreter::create(model, GraphId(0), options);
+        EXPECT_TRUE(made.ok());
+        if (way == Way::perOperator) {
+            TrapSet traps;
+            traps.add(GraphId(2), OperatorId(0), trapBefore);
+            (*made)->setTraps(traps, &m_bystander);
+        }
+        return std::move(made).value();
+    }
+    static void start(Interpreter& interpreter, int32_t n)
+    {
+        std::vector<int32_t> count = {n};
+        ASSERT_TRUE(interpreter.setInput(0, tensorOver(count, Shape())).ok());
+        ASSERT_TRUE(interpreter.start().ok());
+    }
+    uint64_t launches() const { return m_memory->traffic().launches; }
+
+    std::unique_ptr<VulkanMemory> m_memory;
+    Bystander m_bystander;
+};
+
+TEST_F(DeviceLoopsTest, oneDispatchDoesAllIterations)
+{
+    const Model model = modelOf(kCounting);
+    const auto host = interpreterOf(model, Way::host), device = interpreterOf(model, Way::device);
+    for (const int32_t n : {-3, 0, 1, 2, 1000}) {
+        start(*host, n);
+        start(*device, n);
+        const uint64_t before = launches();
+        ASSERT_TRUE(host->run().ok());
+        ASSERT_TRUE(device->run().ok());
+        EXPECT_EQ(launches() - before, 2U) << "the loop, and the add behind it";
+        EXPECT_EQ(elements<int32_t>(device->output(0)), elements<int32_t>(host->output(0))) << n;
+        EXPECT_EQ(device->position().step, host->position().step) << n;
+    }
+}
+
+// Mesa's software device ends loops after 65,535 iterations: dispatches stay below.
+TEST_F(DeviceLoopsTest, longLoopsAreSeveralDispatches)
+{
+    const Model model = modelOf(kCounting);
+    const auto host = interpreterOf(model, Way::host), device = interpreterOf(model, Way::device);
+    start(*host, 200'000);
+    start(*device, 200'000);
+    ASSERT_TRUE(host->run().ok());
+    const uint64_t before = launches();
+    ASSERT_TRUE(device->run().ok());
+    EXPECT_EQ(elements<int32_t>(device->output(0)), elements<int32_t>(host->output(0)));
+    EXPECT_EQ(device->position().step, host->position().step);
+    EXPECT_LT(launches() - before, 100U);
+}
+
+TEST_F(DeviceLoopsTest, aRunStopsWhereItWouldOnTheHost)
+{
+    const Model model = modelOf(kCounting);
+    const auto host = interpreterOf(model, Way::host), device = interpreterOf(model, Way::device);
+    for (const int64_t tick : {1, 2, 3, 4, 31, 32, 33, 34, 35, 36, 299, 300, 301, 302}) {
+        start(*host, 100);
+        start(*device, 100);
+        ASSERT_TRUE(host->runTo(tick).ok());
+        ASSERT_TRUE(device->runTo(tick).ok());
+        EXPECT_EQ(device->positionAddress(), host->positionAddress()) << tick;
+        EXPECT_EQ(device->position().invocation, host->position().invocation) << tick;
+        EXPECT_EQ(device->frame(-1).iteration, host->frame(-1).iteration) << tick;
+        EXPECT_EQ(device->frame(-1).enteredAtStep, host->frame(-1).enteredAtStep) << tick;
+        const Graph& graph = model.graph(host->frame(-1).graph);
+        for (const ValueId input : graph.inputs) {
+            const Tensor* const there = device->value(-1, input);
+            const Tensor* const here = host->value(-1, input);
+            ASSERT_TRUE(there && here);
+            EXPECT_EQ(elements<int32_t>(*there), elements<int32_t>(*here)) << tick;
+        }
+        const MachineState state = device->snapshot();
+        ASSERT_TRUE(host->run().ok());
+        ASSERT_TRUE(device->step().ok());
+        ASSERT_TRUE(device->position().finished || device->run().ok());
+        EXPECT_EQ(elements<int32_t>(device->output(0)), elements<int32_t>(host->output(0))) << tick;
+        EXPECT_EQ(device->position().step, host->position().step) << tick;
+        ASSERT_TRUE(device->restore(state).ok());
+        ASSERT_TRUE(device->run().ok());
+        EXPECT_EQ(elements<int32_t>(device->output(0)), elements<int32_t>(host->output(0))) << tick;
+    }
+}
+
+TEST_F(DeviceLoopsTest, theBudgetOfStepsEndsItAtTheSamePlace)
+{
+    const Model model = modelOf(kCounting);
+    for (const int64_t budget : {1, 2, 50, 51, 52, 300}) {
+        const auto host = interpreterOf(model, Way::host, budget), device = interpreterOf(model, Way::device, budget);
+        start(*host, 100);
+        start(*device, 100);
+        const Status here = host->run(), there = device->run();
+        ASSERT_FALSE(here.ok());
+        ASSERT_FALSE(there.ok());
+        EXPECT_EQ(there.detail().what, here.detail().what);
+        EXPECT_EQ(device->frame(-1).iteration, host->frame(-1).iteration);
+    }
+}
+
+TEST_F(DeviceLoopsTest, aTrapInsideMakesTheHostDriveIt)
+{
+    const Model model = modelOf(kCounting);
+    const auto device = interpreterOf(model, Way::perOperator);
+    start(*device, 20);
+    const uint64_t before = launches();
+    ASSERT_TRUE(device->run().ok());
+    EXPECT_EQ(launches() - before, 62U);
+    device->setTraps({}, nullptr);
+    start(*device, 20);
+    ASSERT_TRUE(device->run().ok());
+    EXPECT_EQ(launches() - before, 64U);
+}
+
+TEST_F(DeviceLoopsTest, tensorsOfAllWidthsAreCarriedAndMoved)
+{
+    const Model model = modelOf(kMixed);
+    std::vector<float> x = {0.5F, -1.5F, 2, 3.25F, -0.125F, 0.75F};
+    std::vector<int64_t> y = {3, -5'000'000'000};
+    std::vector<int8_t> z = {1, -2, 127};
+    std::vector<std::vector<std::byte>> results[3];
+    for (const Way way : {Way::host, Way::perOperator, Way::device}) {
+        const auto interpreter = interpreterOf(model, way);
+        std::vector<int32_t> n = {17};
+        ASSERT_TRUE(interpreter->setInput(0, tensorOver(n, Shape())).ok());
+        ASSERT_TRUE(interpreter->setInput(1, tensorOver(x, Shape({2, 3}))).ok());
+        ASSERT_TRUE(interpreter->setInput(2, tensorOver(y, Shape({2}))).ok());
+        ASSERT_TRUE(interpreter->setInput(3, tensorOver(z, Shape({3}))).ok());
+        ASSERT_TRUE(interpreter->start().ok());
+        const uint64_t before = launches();
+        const Status status = interpreter->run();
+        ASSERT_TRUE(status.ok()) << status.detail().what;
+        const uint64_t launched = launches() - before;
+        EXPECT_TRUE(way == Way::device ? launched == 1 : way == Way::host ? launched == 0 : launched > 17) << launched;
+        for (int k = 0; k < 6; ++k) {
+            const std::span<const std::byte> bytes = interpreter->output(k).view();
+            results[static_cast<size_t>(way)].emplace_back(bytes.begin(), bytes.end());
+        }
+    }
+    EXPECT_EQ(results[2], results[1]) << "bits of the operators' own kernels";
+    for (const size_t k : {0, 3, 4, 5}) EXPECT_EQ(results[2][k], results[0][k]) << "integers are exact: " << k;
+}
+
+TEST_F(DeviceLoopsTest, validationHasNothingToSay) { EXPECT_THAT(m_memory->device().validationMessages(), ::testing::IsEmpty()); }
+
+} // namespace
+} // namespace loopscope::testing
