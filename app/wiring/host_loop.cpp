@@ -9,6 +9,7 @@
 #include "engine/base/text.h"
 #include "engine/debug/host_call.h"
 #include "engine/ir/verifier.h"
+#include "engine/observe/host_address.h"
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
@@ -18,8 +19,6 @@
 namespace loopscope::app {
 
 namespace {
-
-constexpr const char* kGraph = "host"; ///< the new root
 
 constexpr std::array kLoopOptions = {"calls", "feed-back", "each", "let", "until", "before"};
 
@@ -192,8 +191,9 @@ private:
         return graph.finish();
     }
 
-    /// Calls a graph of the model.
-    static std::vector<ValueId> callOf(HostNodes& graph, const RunTarget& target, const std::vector<ValueId>& given)
+    /// Calls a graph of the model. `label`: how addresses name the call.
+    static std::vector<ValueId> callOf(HostNodes& graph, const RunTarget& target, const std::vector<ValueId>& given,
+                                       const std::string& label)
     {
         std::vector<std::pair<std::string, TensorType>> results;
         AttributeItems types;
@@ -203,7 +203,7 @@ private:
         }
         AttributeList attributes = {{"call", Attribute(GraphRef{target.graph, nullptr})}};
         if (graph.isTensorFlow()) attributes = {{"Tout", std::move(types)}, {"f", Attribute(GraphRef{target.graph, nullptr})}};
-        return graph.op("call", given, results, std::move(attributes));
+        return graph.op("call", given, results, std::move(attributes), label);
     }
 
     static ValueId entry(HostNodes& graph, ValueId all, ValueId at, const std::string& name, const TensorType& type)
@@ -242,7 +242,7 @@ private:
             given.push_back(input.way == Way::sliced ? entry(graph, formal, formals[0], input.port->name + "_now", input.port->type)
                                                      : formal);
         }
-        const std::vector<ValueId> outputs = callOf(graph, m_target, given);
+        const std::vector<ValueId> outputs = callOf(graph, m_target, given, m_model.graph(m_target.graph).id);
         const HostNames names = namesOf(m_target, given, outputs, formals[0]);
         std::vector<ValueId> next = {graph.one("add", {formals[0], graph.integer("one", 1)}, "next_call", scalar(DType::i32)), formals[1]};
         if (stops()) {
@@ -305,7 +305,7 @@ private:
 
     Result<Graph> root(GraphId cond, GraphId body, Signature& signature) const
     {
-        HostNodes graph(unique(kGraph), m_model.dialect);
+        HostNodes graph(unique(std::string(kHostGraph)), m_model.dialect);
         const auto take = [&](const std::string& name, const TensorType& type) {
             const ValueId id = graph.input(name, type);
             signature.inputs.push_back({name, id});
@@ -320,7 +320,10 @@ private:
                 const std::optional<ValueId> known = chained(graph, port, calls);
                 given.push_back(known ? *known : take(isBoth ? before.signature + "." + port.name : port.name, port.type));
             }
-            std::vector<ValueId> outputs = callOf(graph, before, given);
+            int again = before.signature == kHostLoop ? 1 : 0; // the same called in turn needs another name
+            for (const Earlier& earlier : calls) again += earlier.target->signature == before.signature ? 1 : 0;
+            const std::string label = before.signature + (again > 0 ? "_" + std::to_string(again) : "");
+            std::vector<ValueId> outputs = callOf(graph, before, given, label);
             calls.push_back({&before, std::move(given), std::move(outputs)});
         }
         const TensorType number = scalar(DType::i32);
@@ -355,7 +358,7 @@ private:
         }
         AttributeList attributes = {{"body", Attribute(GraphRef{body, nullptr})}, {"cond", Attribute(GraphRef{cond, nullptr})}};
         if (graph.isTensorFlow()) attributes.push_back({"output_shapes", AttributeItems()});
-        const std::vector<ValueId> made = graph.op("while", carried, results, std::move(attributes));
+        const std::vector<ValueId> made = graph.op("while", carried, results, std::move(attributes), std::string(kHostLoop));
         for (size_t k = 0; k < m_target.outputs.size(); ++k) {
             const ValueId id = made[firstInput() + m_plan.inputs.size() + k];
             graph.output(id);

@@ -92,11 +92,12 @@ ValueId HostNodes::integers(const std::string& name, const std::vector<int32_t>&
 }
 
 std::vector<ValueId> HostNodes::op(const std::string& kind, const std::vector<ValueId>& inputs,
-                                   const std::vector<std::pair<std::string, TensorType>>& results, AttributeList attributes)
+                                   const std::vector<std::pair<std::string, TensorType>>& results, AttributeList attributes,
+                                   const std::string& label)
 {
     if (isTensorFlow()) {
         // A node has one name, whatever its results are called.
-        const std::string name = results.size() == 1 ? results.front().first : kind;
+        const std::string name = !label.empty() ? label : results.size() == 1 ? results.front().first : kind;
         std::vector<GradientValue> operands;
         for (const ValueId input : inputs) operands.push_back(m_nodes.value(input));
         std::vector<ValueId> ids;
@@ -115,6 +116,7 @@ std::vector<ValueId> HostNodes::op(const std::string& kind, const std::vector<Va
     for (const auto& [resultName, type] : results) draft.results.push_back(type);
     const std::vector<ValueId> ids = m_editor.op(m_editor.append(std::move(draft), Sources::none())).results;
     for (size_t k = 1; k < ids.size(); ++k) m_names.emplace_back(ids[k], m_editor.freshName(results[k].first));
+    if (!label.empty() && !ids.empty()) m_labels.emplace_back(ids.front(), label);
     return ids;
 }
 
@@ -123,6 +125,8 @@ Result<Graph> HostNodes::finish()
     m_editor.setOutputs(std::move(m_outputs));
     LS_CHECK_OK(m_editor.finish());
     for (auto& [value, name] : m_names) m_graph.value(value).id = std::move(name);
+    for (auto& [value, label] : m_labels)
+        m_graph.operators[static_cast<size_t>(m_graph.value(value).producer.index)].name = std::move(label);
     return std::move(m_graph);
 }
 

@@ -24,9 +24,10 @@ public:
         return constant(name, TensorType(DType::i32, Shape()), &value, sizeof value);
     }
     ValueId integers(const std::string& name, const std::vector<int32_t>& values);
-    /// An operator with several results. Of TensorFlow their types are what follows from the operands.
+    /// An operator with several results. Of TensorFlow their types are what follows from the operands. `label`: how addresses name it.
     std::vector<ValueId> op(const std::string& kind, const std::vector<ValueId>& inputs,
-                            const std::vector<std::pair<std::string, TensorType>>& results, AttributeList attributes = {});
+                            const std::vector<std::pair<std::string, TensorType>>& results, AttributeList attributes = {},
+                            const std::string& label = {});
     ValueId one(const std::string& kind, const std::vector<ValueId>& inputs, const std::string& name, const TensorType& type,
                 AttributeList attributes = {})
     {
@@ -44,6 +45,8 @@ private:
     GradientNodes m_nodes;
     std::vector<GraphOutput> m_outputs;
     std::vector<std::pair<ValueId, std::string>> m_names; ///< of results behind the first, which the editor does not take
+    std::vector<std::pair<ValueId, std::string>>
+        m_labels; ///< of operators by their first results, which it does not take of TFLite's either
 };
 
 } // namespace loopscope::app

@@ -1,6 +1,7 @@
 #include "app/wiring/run_observers.h"
 
 #include "app/output/table.h"
+#include "engine/ir/ids.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ int LoopCounter::newPlace(const InvocationStart& e, int parent)
         const Operator& op = m_model->graph(e.callerGraph).op(e.site);
         std::string site = outer.text;
         if (outer.cond.valid()) site += e.callerGraph == outer.cond ? ":cond" : ":body";
-        site += "/" + op.kind.name + "#" + std::to_string(e.site.index);
+        site += "/" + addressSite(op, e.site.index);
         place.text = site;
         if (e.role == CallRole::loop) {
             place.loop = static_cast<int>(m_loops.size());

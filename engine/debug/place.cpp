@@ -50,7 +50,10 @@ public:
         if (text.empty()) return Error(ErrorCode::usage, "an address is empty");
         if (text.front() == '"') return quoted(text);
         if (text.starts_with("sig:") || isOfARun(text)) return canonical(text);
-        if (text.starts_with("call@")) return canonical(withoutHostCall(m_model, text));
+        if (text.starts_with("call@")) {
+            Result<TypedPlace> place = canonical(text);
+            return place.ok() ? std::move(place) : canonical(withoutHostCall(m_model, text));
+        }
         if (text == "." || text.starts_with("./")) return relative(m_depth, text.substr(std::min<size_t>(text.size(), 2)));
         if (text == ".." || text.starts_with("../")) {
             int depth = m_depth;

@@ -199,12 +199,14 @@ private:
             if (graph.values[i].id.empty()) return broken("value " + std::to_string(i) + " has no id");
             if (!ids.insert(graph.values[i].id).second) return broken("two values have the id '" + graph.values[i].id + "'");
         }
-        if (m_model.dialect != Dialect::tf) return {};
+        const bool isTensorFlow = m_model.dialect == Dialect::tf;
         std::unordered_set<std::string_view> nodes;
-        nodes.reserve(graph.operators.size());
+        if (isTensorFlow) nodes.reserve(graph.operators.size());
         for (const Operator& op : graph.operators) {
+            if (op.name.empty() && !isTensorFlow) continue;
             if (op.name.empty()) return broken("a node has no name");
             if (!nodes.insert(op.name).second) return broken("two nodes have the name '" + op.name + "'");
+            if (!isTensorFlow) continue;
             std::string_view lastNamed; // outputs `node:out:k` follow the numbered ones, in the order of their text
             for (size_t slot = 0; slot < op.results.size(); ++slot) {
                 LS_CHECK_OK(value(graph, op.results[slot], "result of node '" + op.name + "'"));

@@ -4,6 +4,7 @@
 
 #include "engine/ir/ids.h"
 #include "engine/observe/address_scanner.h"
+#include "engine/observe/host_address.h"
 
 #include <array>
 #include <charconv>
@@ -98,10 +99,41 @@ private:
             m_address.steps.emplace_back().anySteps = true;
             return {};
         }
+        if (m_in.startsWith(std::string(kHostLoop) + "@")) return hostCall();
         m_address.rootIsSignature = m_in.accept("sig:");
         const size_t at = m_in.position();
         LS_TRY(m_address.root, m_in.name(false, m_pattern));
         if (m_address.root.empty()) return m_in.error(at, "found " + m_in.found() + ", expected the name of a graph");
+        return {};
+    }
+
+    /// `call@37`, or `call@37/main` and what follows: what a loop around a model calls.
+    Status hostCall()
+    {
+        m_in.accept(kHostLoop);
+        m_address.root = std::string(kHostGraph);
+        OperatorName loop;
+        loop.name = std::string(kHostLoop);
+        LS_CHECK_OK(stepWithIteration(std::move(loop), 0));
+        const bool isPlain = m_in.text().substr(0, m_in.position()).ends_with(":body"); // then operators of the loop itself follow
+        AddressStep& step = m_address.steps.back();
+        if (step.role == StepRole::frame) step.role = StepRole::body; // unless it says another
+        if (step.role != StepRole::body || isPlain || !m_in.startsWith("/")) return {};
+        const size_t at = m_in.position();
+        m_in.accept("/");
+        if (atAnySteps()) {
+            m_in.seek(at);
+            return {};
+        }
+        LS_TRY(std::string model, m_in.name(false, m_pattern));
+        const bool isAnything = model == std::string(1, kWildcard) && m_in.atEnd(); // whatever is directly inside
+        if (model.empty() || isAnything || (!m_in.atEnd() && m_in.peek() != '/')) { // an operator of the loop itself
+            m_in.seek(at);
+            return {};
+        }
+        AddressStep& call = m_address.steps.emplace_back();
+        call.site.name = std::move(model);
+        call.role = StepRole::call;
         return {};
     }
 
@@ -272,6 +304,32 @@ std::string stepText(const AddressStep& step)
     return text;
 }
 
+/// Whether an address lies in an iteration of the loop around a model, so that it is written as one of a call: `call@37/main/add#2`.
+bool isHostCall(const Address& address)
+{
+    if (address.rootIsSignature || address.root != kHostGraph || address.steps.empty()) return false;
+    const AddressStep& loop = address.steps.front();
+    return loop.site.name == kHostLoop && (loop.iteration >= 0 || loop.iterations) &&
+           (loop.role == StepRole::cond || loop.role == StepRole::body);
+}
+
+/// The steps of such an address.
+std::string hostCallText(const Address& address)
+{
+    AddressStep loop = address.steps[0];
+    // Behind `call@3/` the name alone of an operator or value of the loop itself would be that of a graph.
+    const bool isPlain =
+        address.steps.size() == 1 && !address.op.name.empty() && (address.target == TargetKind::value || address.target == TargetKind::op);
+    if (loop.role == StepRole::body && !isPlain) loop.role = StepRole::none;
+    std::string text = stepText(loop);
+    for (size_t s = 1; s < address.steps.size(); ++s) {
+        const AddressStep& step = address.steps[s];
+        const bool isModel = s == 1 && loop.role == StepRole::none && step.role == StepRole::call && step.site.kind.empty();
+        text += "/" + (isModel ? nameText(step.site.name, false) : stepText(step));
+    }
+    return text;
+}
+
 } // namespace
 
 Result<int64_t> AddressScanner::number()
@@ -335,11 +393,15 @@ std::string toString(const Address& address)
     std::string text;
     if (address.run >= 0) text += "r" + std::to_string(address.run) + ":";
     if (address.rootIsSignature) text += "sig:";
-    text += nameText(address.root, false);
-    bool first = address.root.empty();
-    for (const AddressStep& step : address.steps) {
-        text += (first ? "" : "/") + stepText(step);
-        first = false;
+    if (isHostCall(address)) {
+        text += hostCallText(address);
+    } else {
+        text += nameText(address.root, false);
+        bool first = address.root.empty();
+        for (const AddressStep& step : address.steps) {
+            text += (first ? "" : "/") + stepText(step);
+            first = false;
+        }
     }
     if (address.target == TargetKind::invocation) return text;
     text += "/" + siteText(address.op);

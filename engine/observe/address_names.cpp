@@ -1,5 +1,6 @@
 #include "engine/observe/address_names.h"
 
+#include "engine/observe/host_address.h"
 namespace loopscope {
 
 namespace {
@@ -8,9 +9,11 @@ namespace {
 std::string pathText(Address address)
 {
     address.run = -1;
+    std::string text = toString(address);
+    if (text.starts_with(std::string(kHostLoop) + "@")) return text; // a call of the loop around a model has no root before it
     address.root.clear();
     address.rootIsSignature = false;
-    const std::string text = toString(address);
+    text = toString(address);
     return text.starts_with('/') ? text.substr(1) : text;
 }
 

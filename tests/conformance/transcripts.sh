@@ -20,6 +20,25 @@ trap 'rm -rf "$work"' EXIT
 sed "s#CORPUS/#$corpus/#g" "$here/transcripts.ltest.in" >"$work/transcripts.ltest"
 "$program" check "$work/transcripts.ltest"
 
+# Sessions in a shell: the lines behind `$ ` are run, and print what follows them. With LOOPSCOPE_UPDATE=1 it is written anew.
+replay() {
+    mkdir -p "$work/bin" && ln -sf "$(realpath "$program")" "$work/bin/loopscope"
+    while IFS= read -r line; do
+        case $line in
+            '$ '*)
+                printf '%s\n' "$line"
+                command=${line#??}
+                command=${command//CORPUS/$corpus} command=${command//WORK/$work}
+                { PATH=$work/bin:$PATH bash -c "$command" 2>&1 || true; } | sed "s#$corpus#CORPUS#g; s#$work#WORK#g"
+                ;;
+            '#'* | '') printf '%s\n' "$line" ;;
+        esac
+    done <"$1" | cat -s >"$work/replayed"
+    if [ -n "${LOOPSCOPE_UPDATE:-}" ]; then cp "$work/replayed" "$1"; fi
+    diff -u "$1" "$work/replayed"
+}
+if [ -f "$corpus/tflite-real/breizhn-dtln/model_1/model.tflite" ]; then replay "$here/host_loop.transcript"; fi
+
 # What `loopscope FILE` says of the first model.
 "$program" "$corpus/tflite-control-flow/tf/branch_in_loop/model.tflite" >"$work/info"
 while read -r line; do

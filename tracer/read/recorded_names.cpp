@@ -1,6 +1,7 @@
 #include "tracer/read/recorded_names.h"
 
 #include "engine/base/text.h"
+#include "engine/observe/host_address.h"
 #include "tracer/sqlite/database.h"
 
 #include <algorithm>
@@ -288,8 +289,12 @@ Result<RecordedPlace> findPlace(const TraceReader& trace, std::string_view text)
             rest = rest.substr(colon + 1);
         }
     }
-    // In the loop around a model: which call it was is no part of an operator's name.
-    if (rest.starts_with("call@") && rest.find('/') != std::string_view::npos) rest = rest.substr(rest.find('/') + 1);
+    // In the loop around a model: which call it was is no part of an operator's name, and what lies behind is the loop's or the model's.
+    if (rest.starts_with(std::string(kHostLoop) + "@") && rest.find('/') != std::string_view::npos) {
+        rest = rest.substr(rest.find('/') + 1);
+        const std::string inLoop = std::string(kHostGraph) + "/" + std::string(kHostLoop) + ":body/" + std::string(rest);
+        if (Result<RecordedPlace> place = ModelNames(trace.database(), run->model).find(inLoop); place.ok()) return place;
+    }
     return ModelNames(trace.database(), run->model).find(rest);
 }
 

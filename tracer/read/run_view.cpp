@@ -1,6 +1,7 @@
 #include "tracer/read/run_view.h"
 
 #include "engine/base/memory_budget.h"
+#include "engine/observe/host_address.h"
 #include "engine/tensor/dtype.h"
 #include "engine/tensor/strings.h"
 
@@ -152,6 +153,7 @@ Status RunView::read()
                          call.frame = s.text(5);
                          if (const auto op = m_operators.find(call.op); op != m_operators.end()) op->second.isCall = true;
                      }));
+    m_hostLoop = hostLoop();
     const auto prepare = [this](Statement& statement, const char* sql) -> Status {
         LS_TRY(statement, m_database->prepare(sql));
         return {};
@@ -213,7 +215,23 @@ std::string RunView::partOf(const ViewedInvocation& row, int64_t graph) const
 {
     const ViewedCall* c = call(row.call);
     if (c == nullptr || c->role != "loop") return "";
-    return graph == c->cond && graph != c->graph ? ":cond" : ":body";
+    if (graph == c->cond && graph != c->graph) return ":cond";
+    return c->id == m_hostLoop ? "" : ":body";
+}
+
+/// The loop around a model, which addresses write as `call@3/main`; 0: there is none.
+int64_t RunView::hostLoop() const
+{
+    const auto isRoot = [this](const auto& pair) {
+        const auto graph = m_graphs.find(pair.second.graph);
+        return pair.second.role == "main" && graph != m_graphs.end() && graph->second == kHostGraph;
+    };
+    if (std::ranges::none_of(m_calls, isRoot)) return 0;
+    for (const auto& [id, call] : m_calls) {
+        const ViewedOperator* const o = call.role == "loop" ? op(call.op) : nullptr;
+        if (o != nullptr && o->label == kHostLoop && o->graphName == kHostGraph) return id;
+    }
+    return 0;
 }
 
 /// "main/while#0@3": the invocation without the part that a graph of it is.
@@ -253,10 +271,17 @@ Status RunView::appendTo(std::string& path, const ViewedInvocation& row, const V
     if (c == nullptr) return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " has no call").at(m_database->path());
     const ViewedOperator* caller = op(c->op);
     const std::string label = caller != nullptr ? caller->label : "?";
-    if (parent) path += partOf(*parent, caller != nullptr ? caller->graph : 0) + "/";
+    if (parent && c->id == m_hostLoop && path == kHostGraph) path.clear();
+    else if (parent) path += partOf(*parent, caller != nullptr ? caller->graph : 0) + "/";
     const std::string iteration = "@" + std::to_string(row.iteration);
+    const auto addName = [&](const std::string& name) {
+        for (const char letter : name) path += letter == '/' ? std::string("%2F") : std::string(1, letter);
+    };
+    const ViewedCall* const outside = parent && c->role == "call" ? call(parent->call) : nullptr;
     if (c->role == "main") {
-        for (const char letter : m_graphs[c->graph]) path += letter == '/' ? std::string("%2F") : std::string(1, letter);
+        addName(m_graphs[c->graph]);
+    } else if (outside != nullptr && outside->id == m_hostLoop) {
+        addName(label);
     } else if (c->role == "loop") {
         path += label + iteration;
     } else if (c->role == "frame") {

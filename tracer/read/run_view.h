@@ -103,6 +103,7 @@ public:
 private:
     RunView(Database& database, TraceRun run) : m_database(&database), m_run(std::move(run)) {}
     Status read();
+    int64_t hostLoop() const;
     Result<std::string> pathOf(int64_t invocation, const ViewedInvocation& row);
     Status appendTo(std::string& path, const ViewedInvocation& row, const ViewedInvocation* parent);
 
@@ -112,6 +113,7 @@ private:
     std::unordered_map<int64_t, ViewedCall> m_calls;
     std::unordered_map<int64_t, std::string> m_graphs;
     std::unordered_map<int64_t, std::string> m_paths;
+    int64_t m_hostLoop = 0;
     Statement m_findInvocation, m_outputs, m_blob, m_chunks, m_shape;
 };
 

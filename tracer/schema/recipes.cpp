@@ -14,7 +14,8 @@ namespace {
 #define LS_PATH_OF(ID)                                                                                                                     \
     "(WITH RECURSIVE up(id, parent, caller, text) AS (SELECT y.id, y.parent, z.graph, s.segment FROM invocation y CROSS JOIN "             \
     "invocation_segment s ON s.id = y.id CROSS JOIN call c ON c.id = y.call LEFT JOIN op z ON z.id = c.op WHERE y.id = " ID                \
-    " UNION ALL SELECT up.id, y.parent, z.graph, s.segment || iif(s.is_loop, iif(up.caller = s.cond, ':cond', ':body'), '') || '/' || "    \
+    " UNION ALL SELECT up.id, y.parent, z.graph, iif(up.text LIKE 'call@%' AND s.segment = 'host', '', s.segment || iif(s.is_loop AND "    \
+    "up.caller = s.cond, ':cond', s.body_mark) || '/') || "                                                                                \
     "up.text FROM up CROSS JOIN invocation y ON y.id = up.parent CROSS JOIN invocation_segment s ON s.id = y.id CROSS JOIN call c ON "     \
     "c.id = y.call LEFT JOIN op z ON z.id = c.op) SELECT text FROM up WHERE parent IS NULL)"
 

@@ -42,10 +42,16 @@ constexpr std::array kViews = std::to_array<TraceView>({
  CROSS JOIN output q ON q.event = e.id CROSS JOIN invocation i ON i.id = e.invocation CROSS JOIN run r ON r.id = i.run
  CROSS JOIN op o ON o.id = p.op CROSS JOIN graph g ON g.id = o.graph LEFT JOIN result x ON x.op = p.op AND x.slot = q.slot
  LEFT JOIN value v ON v.id = x.value LEFT JOIN abnormal a ON a.event = e.id AND a.slot = q.slot)"},
-    {"invocation_segment", "The part of an address that an invocation adds, and which graphs it runs.",
+    // What the loop around a model calls is written as `call@3/main`, without the graph in front and the roles (docs/host_loop.md).
+    {"host_loop", "The loop around a model, where there is one: its call, its body and its condition.",
+     R"(SELECT c.id AS call, c.graph AS body, c.cond FROM call c JOIN op o ON o.id = c.op JOIN graph g ON g.id = o.graph
+ WHERE c.role = 'loop' AND o.label = 'call' AND g.name = 'host' AND g.id IN (SELECT m.graph FROM call m WHERE m.role = 'main'))"},
+    {"invocation_segment", "The part of an address that an invocation adds, which graphs it runs, and how its body is marked.",
      R"(SELECT i.id, CASE c.role WHEN 'main' THEN replace(g.name, '/', '%2F') WHEN 'loop' THEN o.label || '@' || i.iteration
-   WHEN 'frame' THEN c.frame || '@' || i.iteration || ':frame' ELSE o.label || ':' || c.role END AS segment,
-   c.graph, c.cond, c.role = 'loop' AS is_loop
+   WHEN 'frame' THEN c.frame || '@' || i.iteration || ':frame'
+   WHEN 'call' THEN iif(o.graph IN (SELECT body FROM host_loop), replace(o.label, '/', '%2F'), o.label || ':call')
+   ELSE o.label || ':' || c.role END AS segment, c.graph, c.cond, c.role = 'loop' AS is_loop,
+   iif(c.role <> 'loop' OR c.id IN (SELECT call FROM host_loop), '', ':body') AS body_mark
  FROM invocation i JOIN call c ON c.id = i.call JOIN graph g ON g.id = c.graph LEFT JOIN op o ON o.id = c.op)"},
     // From each invocation upwards, by rowid alone: no index is needed, and the joins are in the one order that stays linear.
     {"path", "The address of every invocation.",
@@ -53,7 +59,8 @@ constexpr std::array kViews = std::to_array<TraceView>({
    SELECT i.id, i.parent, o.graph, s.segment
    FROM invocation i CROSS JOIN invocation_segment s ON s.id = i.id CROSS JOIN call c ON c.id = i.call LEFT JOIN op o ON o.id = c.op
    UNION ALL
-   SELECT p.id, i.parent, o.graph, s.segment || iif(s.is_loop, iif(p.caller = s.cond, ':cond', ':body'), '') || '/' || p.text
+   SELECT p.id, i.parent, o.graph, iif(p.text LIKE 'call@%' AND s.segment = 'host', '',
+     s.segment || iif(s.is_loop AND p.caller = s.cond, ':cond', s.body_mark) || '/') || p.text
    FROM p CROSS JOIN invocation i ON i.id = p.parent CROSS JOIN invocation_segment s ON s.id = i.id CROSS JOIN call c ON c.id = i.call
    LEFT JOIN op o ON o.id = c.op)
  SELECT id, text AS path FROM p WHERE parent IS NULL)"},
@@ -74,7 +81,7 @@ constexpr std::array kViews = std::to_array<TraceView>({
  LEFT JOIN invocation p ON p.id = i.parent WHERE c.role IN ('then', 'else') OR c.role LIKE 'branch%')"},
     {"value_history", "Every write with its address. Ids hold inside one file; between files use run and address.",
      R"(SELECT w.run, w.step, w.iteration,
-   p.path || iif(s.is_loop, iif(o.graph = s.cond, ':cond', ':body'), '') || '/' || w.op || ':' || w.slot AS address,
+   p.path || iif(s.is_loop AND o.graph = s.cond, ':cond', s.body_mark) || '/' || w.op || ':' || w.slot AS address,
    w.value, w.dtype, w.min, w.max, w.mean, w.std, w.zeros, w.nan, w.inf, w.content
  FROM writes w JOIN op o ON o.id = w.op_id JOIN path p ON p.id = w.invocation JOIN invocation_segment s ON s.id = w.invocation)"},
 });

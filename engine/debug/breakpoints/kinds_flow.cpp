@@ -2,6 +2,7 @@
 #include "engine/debug/breakpoints/kind.h"
 
 #include "engine/base/text.h"
+#include "engine/observe/host_address.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 
@@ -215,7 +216,8 @@ Result<std::unique_ptr<BreakKind>> makeIter(const BreakContext& context, FrameCo
         }
     }
     LS_TRY(Places loop, resolveLoop(context.target, frame, operands[0]));
-    const std::string text = loop.text;
+    const bool isHost = loop.text == std::string(kHostGraph) + "/" + std::string(kHostLoop); // its iterations are calls
+    const std::string text = isHost ? std::string(kHostLoop) : loop.text;
     const std::string iterations = toString(*parsed);
     std::unique_ptr<BreakKind> kind;
     if (parsed->usesLast()) kind = std::make_unique<LastIterationKind>(context, std::move(loop), std::move(*parsed));

@@ -78,7 +78,9 @@ std::string_view firstPart(std::string_view text)
 bool isOf(const Graph& graph, std::string_view part)
 {
     const size_t hash = part.find('#');
-    if (hash == std::string_view::npos) return part == "*" || graph.findValue(part).valid();
+    if (hash == std::string_view::npos)
+        return part == "*" || graph.findValue(part).valid() ||
+               std::ranges::find(graph.operators, part, &Operator::name) != graph.operators.end();
     if (part.find('*') != std::string_view::npos || hash == 0) return true;
     for (size_t o = 0; o < graph.operators.size(); ++o)
         if (addressSite(graph.operators[o], static_cast<int64_t>(o)) == part) return true;
@@ -369,19 +371,20 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
 
 Result<Places> resolveLoop(const DebugTarget& target, FrameContext frame, std::string_view text)
 {
-    Result<Places> found = resolvePlaces(target, frame, text);
-    // The loop that runs around here is the caller's operator: the nearest frame outside that has one of that name.
-    const int frames = target.executor.position().depth;
-    for (int depth = frame.depth < 0 || frame.depth >= frames ? frames - 2 : frame.depth - 1; !found.ok() && depth >= 0; --depth) {
-        Result<Places> outside = resolvePlaces(target, FrameContext{depth}, text);
-        if (outside.ok()) found = std::move(outside);
-    }
-    if (!found.ok()) return std::move(found).takeError();
-    Places places = std::move(*found);
     const auto isLoop = [&](const PlacedOperator& placed) {
         return callForm(target.model.graph(placed.graph).op(placed.op)).kind == CallKind::loop;
     };
-    if (!places.isInvocation && !places.operators.empty() && std::ranges::all_of(places.operators, isLoop)) return places;
+    const auto areLoops = [&](const Result<Places>& found) {
+        return found.ok() && !found->isInvocation && !found->operators.empty() && std::ranges::all_of(found->operators, isLoop);
+    };
+    Result<Places> found = resolvePlaces(target, frame, text);
+    // The loop that runs around here is the caller's operator: the nearest frame outside that has one of that name.
+    const int frames = target.executor.position().depth;
+    for (int depth = frame.depth < 0 || frame.depth >= frames ? frames - 2 : frame.depth - 1; !areLoops(found) && depth >= 0; --depth) {
+        Result<Places> outside = resolvePlaces(target, FrameContext{depth}, text);
+        if (outside.ok() && (!found.ok() || areLoops(outside))) found = std::move(outside);
+    }
+    if (areLoops(found) || !found.ok()) return found;
     std::vector<std::string> loops;
     for (const PlacedOperator& placed : allPlaces(target).operators)
         if (isLoop(placed)) loops.push_back(addressSite(target.model.graph(placed.graph).op(placed.op), placed.op.index));

@@ -9,6 +9,9 @@
 
 namespace loopscope {
 
+/// The fact by which an operator that is no node says its name.
+inline constexpr std::string_view kNameFact = "@name";
+
 /// Lists, maps and types nest no deeper than this, in text and in models.
 inline constexpr int kDeepestNesting = 64;
 

@@ -187,6 +187,19 @@ bool Parser::resultTypes(std::vector<Value>& results)
     return expect(')');
 }
 
+/// `@name="call"`: operators that are no nodes may have a name, too, by which addresses know them.
+bool Parser::nameFact(Operator& op, const Token& at, OperatorPlace& place)
+{
+    const auto fact = std::ranges::find(op.attributes, kNameFact, &NamedAttribute::key);
+    if (fact == op.attributes.end()) return true;
+    const auto* const text = fact->value.as<std::string>();
+    if (text == nullptr || text->empty()) return fail(at, "the fact @name is a text that is not empty");
+    op.name = *text;
+    place.attributes.erase(place.attributes.begin() + (fact - op.attributes.begin()));
+    op.attributes.erase(fact);
+    return true;
+}
+
 bool Parser::operation(const std::vector<Token>& names)
 {
     Graph& graph = m_body->graph;
@@ -207,6 +220,7 @@ bool Parser::operation(const std::vector<Token>& names)
     if (!kind(op.kind) || !operands(op, index)) return undo();
     const bool ofTfl = op.kind.dialect == "tfl" || op.kind.dialect == "circle";
     if (!attributes(op.attributes, ofTfl, 0, &place)) return undo();
+    if (!tf && !nameFact(op, at, place)) return undo();
     const bool typed = accept(':');
     if (typed && !resultTypes(results)) return undo();
     if (!atLineEnd()) {

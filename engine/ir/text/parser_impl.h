@@ -63,6 +63,7 @@ private:
     bool bodyStatement();
     bool declaration(const Token& id);
     bool operation(const std::vector<Token>& names);
+    bool nameFact(Operator& op, const Token& at, OperatorPlace& place);
     bool operands(Operator& op, size_t index);
     bool resultTypes(std::vector<Value>& results);
     bool returnStatement();

@@ -161,6 +161,8 @@ private:
         for (const ValueId input : op.inputs) operands.push_back(m_terms.valueRef(input));
         for (const OperatorId control : op.controlInputs) operands.push_back("^" + m_terms.operatorRef(control));
         m_out += kindText(op.kind, m_model.dialect) + "(" + join(operands, ", ") + ")";
+        // A node's name is what its first result is called; other operators hardly ever have one.
+        if (m_model.dialect != Dialect::tf && !op.name.empty()) m_out += m_terms.attributes({{std::string(kNameFact), Attribute(op.name)}});
         m_out += m_terms.attributes(op.attributes) + results(graph, op) + comment(graphId, id) + "\n";
     }
 

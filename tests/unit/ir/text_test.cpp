@@ -241,6 +241,19 @@ TEST(TextIr, Attributes)
     EXPECT_EQ(attributeWord(model.graphs[0].operators[0].attributes, "act", ""), "RELU");
 }
 
+TEST(TextIr, OperatorsThatAreNoNodesMayHaveNames)
+{
+    const std::string text = inMain("  y = neg(x) @name=\"first of all\" : f32[4]\n  z = neg(y) : f32[4]\n");
+    expectCanonical(text);
+    const Model model = parsed(text);
+    EXPECT_EQ(model.graphs[0].operators[0].name, "first of all");
+    EXPECT_TRUE(model.graphs[0].operators[0].attributes.empty());
+    for (const char* wrong : {"\"\"", "3"}) {
+        const std::string told = errorsOf(parseText(inMain("  y = neg(x) @name=" + std::string(wrong) + " : f32[4]\n")));
+        EXPECT_EQ(told, "5:3: the fact @name is a text that is not empty\n") << wrong;
+    }
+}
+
 TEST(TextIr, TensorFlowGraphs)
 {
     expectCanonical(R"(lsir 1

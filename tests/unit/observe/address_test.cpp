@@ -86,6 +86,41 @@ TEST(Address, Parts)
     EXPECT_EQ(address("main/my%20frame@2:frame").steps[0].site.name, "my frame");
 }
 
+TEST(Address, CallsOfTheLoopAroundAModel)
+{
+    // As they are written, and what they stand for.
+    for (const auto& [text, whole] : {std::pair("call@37", "host/call@37:body"),
+                                      {"call@37/main/while#1@3:body/add#2", "host/call@37:body/main:call/while#1@3:body/add#2"},
+                                      {"call@37/main", "host/call@37:body/main:call"},
+                                      {"call@37/main/x", "host/call@37:body/main:call/x"},
+                                      {"call@37/a%2Fb/f@2:frame/x:1", "host/call@37:body/a%2Fb:call/f@2:frame/x:1"},
+                                      {"call@37/gather#0", "host/call@37:body/gather#0"},
+                                      {"call@37/main:0", "host/call@37:body/main:0"},
+                                      {"call@37/while#1@2:body/x", "host/call@37:body/while#1@2:body/x"},
+                                      {"call@37/loop@2:body/x", "host/call@37:body/loop@2:body/x"},
+                                      {"call@37:body/next", "host/call@37:body/next"},
+                                      {"call@37:cond/less#0:0", "host/call@37:cond/less#0:0"},
+                                      {"r2:call@1/main/add#2", "r2:host/call@1:body/main:call/add#2"}}) {
+        EXPECT_EQ(address(text), address(whole)) << text;
+        EXPECT_EQ(toString(address(whole)), text);
+        EXPECT_EQ(toString(address(text)), text);
+    }
+    // What is no iteration of that loop is written as ever.
+    for (const char* text : {"host", "host/call", "host/call:body/main:call/add#2", "host/prefill:call/add#2", "host/call@3:frame/x",
+                             "main/call@3:body/x", "host/while#0@3:body/x", "call", "call/add#2"})
+        EXPECT_EQ(toString(address(text)), text);
+    EXPECT_THAT(errorOf("call@"), testing::HasSubstr("expected a number"));
+    EXPECT_THAT(errorOf("call@3/"), testing::HasSubstr("found the end"));
+    EXPECT_TRUE(matches("call@2..4/main/add#2", "call@3/main/add#2"));
+    EXPECT_FALSE(matches("call@2..4/main/add#2", "call@5/main/add#2"));
+    EXPECT_TRUE(matches("call@all/main/add#2", "call@5/main/add#2"));
+    EXPECT_TRUE(matches("call@5/*", "call@5/gather#0"));
+    EXPECT_FALSE(matches("call@5/*", "call@5/main/add#2"));
+    EXPECT_TRUE(matches("call@5/*/add#2", "call@5/main/add#2"));
+    EXPECT_TRUE(matches("call@5/.../add#2", "call@5/main/while#1@3:body/add#2"));
+    EXPECT_TRUE(matches("host/.../add#2", "call@5/main/add#2"));
+}
+
 TEST(Address, ReadsOtherSpellings)
 {
     EXPECT_EQ(toString(address("main/while#7@37")), "main/while#7@37:body");

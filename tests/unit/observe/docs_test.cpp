@@ -12,7 +12,7 @@ constexpr const char* kPage = "docs/text_ir.md";
 TEST(AddressPage, ExamplesAreCanonical)
 {
     const auto rows = tableBelow(kPage, "Addresses");
-    ASSERT_EQ(rows.size(), 18U);
+    ASSERT_EQ(rows.size(), 20U);
     for (const auto& row : rows) {
         const auto place = parsePlace(row[0]);
         ASSERT_TRUE(place.ok()) << row[0] << ": " << place.error().message();
