@@ -43,7 +43,7 @@ Json frameRow(Server& server, int depth)
     const FrameInfo& frame = frameAt(server, depth);
     Json row = Json::object();
     row.set("id", server.frameIdAt(depth)).set("name", frameName(server, frame));
-    row.set("source", Sources::describe(server.sources->shown()));
+    row.set("source", Sources::describe(server.sources->shown(frame.graph)));
     row.set("line", server.clientLine(server.sources->lineOf(frame.graph, frame.next, nextAddress(server, depth))));
     row.set("column", server.client.columnsStartAt1 ? 1 : 0).set("canRestart", true);
     if (frame.next.valid()) row.set("instructionPointerReference", instructionText(server.sources->numberOf(frame.graph, frame.next)));
@@ -73,7 +73,7 @@ void addFacts(Server& server, Json& row, GraphId graph, ValueId id, bool isReadO
 {
     const Value& value = server.model().graph(graph).value(id);
     row.set("evaluateName", expressionFor(value.id, {}));
-    row.set("memoryReference", "g" + std::to_string(graph.index) + "v" + std::to_string(id.index));
+    row.set("memoryReference", memoryReference(graph, id));
     if (value.producer.valid()) row.set("declarationLocationReference", server.sources->numberOf(graph, value.producer) + 1);
     if (isReadOnly) row.set("presentationHint", Json::object().set("attributes", Json::array().push("readOnly")));
 }

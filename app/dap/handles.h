@@ -46,6 +46,11 @@ private:
     int64_t m_first = 1000;
 };
 
+/// How the protocol names the bytes of a value: those in the innermost frame of its graph.
+inline std::string memoryReference(GraphId graph, ValueId value)
+{
+    return "g" + std::to_string(graph.index) + "v" + std::to_string(value.index);
+}
 /// One row: `name`, `value`, `type` and, where there is something to unfold, a reference with the numbers of children.
 Json tensorRow(const std::string& name, const Tensor& tensor, Handle handle, Handles& handles);
 /// Rows of the elements of a tensor: `start` and `count` page them; without a count long axes come as ranges.

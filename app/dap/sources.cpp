@@ -6,6 +6,7 @@
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/structured.h"
 #include "engine/observe/address_names.h"
+#include "engine/observe/host_address.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -22,14 +23,16 @@ std::optional<Source> ownText(const Model& model, const std::string& path)
     const Result<Bytes> content = mapFile(path);
     if (!content.ok()) return std::nullopt;
     const ParsedText parsed = parseText({content->as<char>(), content->size()});
-    if (!parsed.errors.empty() || parsed.places.size() != model.graphs.size()) return std::nullopt;
+    // A loop around the model has added graphs of its own.
+    if (!parsed.errors.empty() || parsed.places.size() > model.graphs.size()) return std::nullopt;
     Source source;
     source.name = fileNameOf(path);
     std::error_code failure;
     source.path = std::filesystem::absolute(path, failure).lexically_normal().string();
     for (size_t g = 0; g < parsed.places.size(); ++g) {
         // What runs may have been selected from what was read.
-        if (parsed.places[g].size() != model.graphs[g].operators.size()) return std::nullopt;
+        if (parsed.places[g].size() != model.graphs[g].operators.size() || parsed.model.graphs[g].id != model.graphs[g].id)
+            return std::nullopt;
         for (size_t op = 0; op < parsed.places[g].size(); ++op)
             source.places.push_back({parsed.places[g][op].kind.line, GraphId(g), OperatorId(op), {}});
     }
@@ -70,7 +73,12 @@ Sources::Sources(const Model& model, const std::string& path, bool structured) :
     Source view;
     view.name = name + " (structured).lsir";
     int64_t number = 0;
-    for (const StructuredLine& line : structuredView(model)) {
+    StructuredOptions options;
+    // The loop around a model is what runs: everything is shown, and has its address, where it is called from there.
+    if (model.signatures.size() == 1 && model.hasGraph(model.signatures[0].graph) &&
+        model.graph(model.signatures[0].graph).id == kHostGraph)
+        options.root = model.signatures[0].graph;
+    for (const StructuredLine& line : structuredView(model, options)) {
         ++number;
         view.content += line.text + "\n";
         if (!line.address.empty()) {
@@ -122,9 +130,16 @@ Json Sources::describe(const Source& source)
     return json;
 }
 
+const Source& Sources::shown(GraphId graph) const
+{
+    const Source& source = m_sources[m_shown];
+    const bool isThere = source.reference > 0 || std::ranges::find(source.places, graph, &OperatorPlace::graph) != source.places.end();
+    return isThere ? source : m_sources.front();
+}
+
 int64_t Sources::lineOf(GraphId graph, OperatorId op, const std::string& address) const
 {
-    const Source& source = shown();
+    const Source& source = shown(graph);
     const OperatorPlace* best = nullptr;
     for (const OperatorPlace& place : source.places) {
         if (place.graph != graph) continue;

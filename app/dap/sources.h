@@ -42,8 +42,8 @@ public:
     Result<const Source*> find(const Json& source) const;
     static Json describe(const Source& source);
 
-    /// The text that stops are shown in.
-    const Source& shown() const { return m_sources[m_shown]; }
+    /// The text that stops in a graph are shown in: of one that the model's own file does not have, as the loop around it, the listing.
+    const Source& shown(GraphId graph) const;
     /// Where an operator stands there; an invalid one: at the end of its graph. `address` is that of the operator without iterations.
     int64_t lineOf(GraphId graph, OperatorId op, const std::string& address) const;
     /// Where an operator is called from: its addresses without iterations.

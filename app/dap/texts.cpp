@@ -76,7 +76,7 @@ Result<Json> locations(Server& server, const Json& arguments)
     if (!place) return Error(ErrorCode::usage, "no such location").found(std::to_string(reference));
     const std::vector<std::string>& addresses = server.sources->addressesOf(place->first, place->second);
     Json body = Json::object();
-    body.set("source", Sources::describe(server.sources->shown()));
+    body.set("source", Sources::describe(server.sources->shown(place->first)));
     const std::string address = addresses.empty() ? std::string() : addresses.front();
     return body.set("line", server.clientLine(server.sources->lineOf(place->first, place->second, address)));
 }
@@ -109,7 +109,6 @@ Result<Json> disassemble(Server& server, const Json& arguments)
     const int64_t first = std::clamp(base, -kFar, kFar) + std::clamp(arguments["offset"].integer(), -kFar, kFar) +
                           std::clamp(arguments["instructionOffset"].integer(), -kFar, kFar);
     const Model& model = server.model();
-    const Json shown = Sources::describe(server.sources->shown());
     Json list = Json::array();
     for (int64_t number = first; number < first + asked; ++number) {
         Json one = Json::object();
@@ -125,7 +124,7 @@ Result<Json> disassemble(Server& server, const Json& arguments)
         const std::vector<std::string>& addresses = server.sources->addressesOf(graph, op);
         one.set("instruction", text).set("symbol", addresses.empty() ? model.graph(graph).id : addresses.front());
         const int64_t line = server.sources->lineOf(graph, op, addresses.empty() ? std::string() : addresses.front());
-        list.push(one.set("location", shown).set("line", server.clientLine(line)));
+        list.push(one.set("location", Sources::describe(server.sources->shown(graph))).set("line", server.clientLine(line)));
     }
     return Json::object().set("instructions", std::move(list));
 }

@@ -78,7 +78,17 @@ Result<Json> evaluate(Server& server, const Json& arguments)
     LS_TRY(const int depth, server.depthOf(arguments["frameId"]));
     if (arguments["context"].text() == "repl") return console(server, depth, expression);
     LS_TRY(const std::vector<EvaluatedValue> values, evaluated(server, depth, expression));
-    return resultOf(server, values);
+    Json body = resultOf(server, values);
+    // The name of a value alone: its bytes can be had, too.
+    const auto& stack = server.stop().stack;
+    const size_t frame = depth < 0 ? stack.size() - 1 : static_cast<size_t>(depth);
+    if (values.size() != 1 || values.front().absence != Absence::present || frame >= stack.size()) return body;
+    const GraphId graph = stack[frame].graph;
+    const ValueId id = server.model().graph(graph).findValue(values.front().id);
+    const bool isName = trimmed(expression) == values.front().id || trimmed(expression) == expressionFor(values.front().id, {});
+    if (!id.valid() || !isName) return body;
+    body.set("memoryReference", memoryReference(graph, id));
+    return body;
 }
 
 Result<Json> setExpression(Server& server, const Json& arguments)

@@ -31,7 +31,49 @@ function escaped(text) {
     return text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }[c]));
 }
 
-/** A panel with a value, its statistics, and its first rows. */
+/** How the elements of a dtype lie in memory: bytes, and the reader of DataView. */
+const elements = {
+    f32: [4, 'getFloat32'], f64: [8, 'getFloat64'], i8: [1, 'getInt8'], u8: [1, 'getUint8'], bool: [1, 'getUint8'], i16: [2, 'getInt16'],
+    u16: [2, 'getUint16'], i32: [4, 'getInt32'], u32: [4, 'getUint32'], i64: [8, 'getBigInt64'], u64: [8, 'getBigUint64']
+};
+const mostCells = 64;
+
+/** The first matrix of a value, thinned out to at most 64 × 64 numbers; undefined where its elements are no numbers. */
+async function matrixOf(active, value) {
+    const type = /^(\w+)\[([\d,]*)\]/.exec(value.type || '');
+    if (!type || !elements[type[1]] || !value.memoryReference) return undefined;
+    const [size, reader] = elements[type[1]];
+    const dims = type[2] === '' ? [] : type[2].split(',').map(Number);
+    const columns = dims.length > 0 ? dims[dims.length - 1] : 1;
+    const rows = dims.length > 1 ? dims[dims.length - 2] : 1;
+    if (rows * columns === 0) return undefined;
+    const [down, across] = [Math.ceil(rows / mostCells), Math.ceil(columns / mostCells)];
+    const matrix = [];
+    for (let row = 0; row < rows; row += down) {
+        const offset = row * columns * size;
+        const read = await active.customRequest('readMemory', { memoryReference: value.memoryReference, offset, count: columns * size });
+        const bytes = Buffer.from(read.data || '', 'base64');
+        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+        const line = [];
+        for (let column = 0; (column + 1) * size <= bytes.length; column += across) line.push(Number(view[reader](column * size, true)));
+        matrix.push(line);
+    }
+    return matrix;
+}
+
+/** A heat map: blue below zero, red above, violet where there is no number. */
+function heatMap(matrix) {
+    const most = Math.max(Number.MIN_VALUE, ...matrix.flat().filter(Number.isFinite).map(Math.abs));
+    const cell = Math.max(4, Math.min(24, Math.floor(480 / Math.max(matrix.length, matrix[0].length))));
+    const cells = matrix.map((line, row) => line.map((value, column) => {
+        const pale = 255 - Math.floor(215 * Math.abs(value) / most);
+        const colour = !Number.isFinite(value) ? '#a020c0' : value < 0 ? `rgb(${pale},${pale},255)` : `rgb(255,${pale},${pale})`;
+        return `<rect x="${column * cell}" y="${row * cell}" width="${cell}" height="${cell}" fill="${colour}"><title>${value}</title></rect>`;
+    }).join('')).join('');
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${matrix[0].length * cell}" height="${matrix.length * cell}">${cells}</svg>`;
+}
+
+/** A panel with a value: its statistics, its picture, its first rows. */
 async function preview() {
     const active = session();
     if (!active) return;
@@ -40,18 +82,20 @@ async function preview() {
     const frame = await frameId(active);
     const asked = async (text) => {
         try {
-            return (await active.customRequest('evaluate', { expression: text, frameId: frame, context: 'watch' })).result;
+            return await active.customRequest('evaluate', { expression: text, frameId: frame, context: 'watch' });
         } catch (error) {
-            return error.message;
+            return { result: error.message };
         }
     };
     const rows = [];
     for (const what of ['shape', 'dtype', 'min', 'max', 'mean', 'std', 'nans', 'infs', 'zeros'])
-        rows.push([what, await asked(`${what}(${expression})`)]);
+        rows.push([what, (await asked(`${what}(${expression})`)).result]);
+    const value = await asked(expression);
+    const matrix = await matrixOf(active, value).catch(() => undefined);
     const panel = vscode.window.createWebviewPanel('loopscopeTensor', expression, vscode.ViewColumn.Beside, { enableScripts: false });
     panel.webview.html = `<!DOCTYPE html><meta charset="utf-8"><body><h2>${escaped(expression)}</h2><table>` +
-        rows.map(([name, value]) => `<tr><td>${name}</td><td><code>${escaped(value)}</code></td></tr>`).join('') +
-        `</table><pre>${escaped(await asked(expression))}</pre></body>`;
+        rows.map(([name, text]) => `<tr><td>${name}</td><td><code>${escaped(text)}</code></td></tr>`).join('') +
+        `</table>${matrix && matrix.length > 0 && matrix[0].length > 0 ? heatMap(matrix) : ''}<pre>${escaped(value.result)}</pre></body>`;
 }
 
 class Hover {

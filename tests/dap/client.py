@@ -1,11 +1,15 @@
 """A client of the Debug Adapter Protocol for tests: starts `loopscope dap`, sends requests, waits for responses and events, and holds every
-message that comes against the shapes that the protocol's specification gives it (shapes.py)."""
+message that comes against the shapes that the protocol's specification gives it (shapes.py), and against its published declarations where
+they are installed (published.py)."""
 import json
 import queue
 import subprocess
 import threading
 
+import published
 from shapes import problems
+
+PUBLISHED = published.find()  # None: shapes.py alone
 
 
 class Refused(Exception):
@@ -54,7 +58,7 @@ class Client:
     def _next(self, timeout=60):
         message = self.messages.get(timeout=timeout)
         assert message is not None, "the server has gone"
-        wrong = problems(message)
+        wrong = problems(message) + (PUBLISHED.problems(message) if PUBLISHED else [])
         assert not wrong, (wrong, message)
         return message
 
@@ -119,8 +123,8 @@ class Client:
         scopes = self.ask("scopes", frameId=frame["id"])["scopes"]
         return next(scope for scope in scopes if scope["name"] == name)
 
-    def rows(self, name, **page):
-        return self.ask("variables", variablesReference=self.scope(name)["variablesReference"], **page)["variables"]
+    def rows(self, name, frame=None, **page):
+        return self.ask("variables", variablesReference=self.scope(name, frame)["variablesReference"], **page)["variables"]
 
     def value(self, expression, context="watch"):
         return self.ask("evaluate", expression=expression, frameId=self.top()["id"], context=context)["result"]

@@ -16,6 +16,7 @@ PROGRAM = sys.argv[1]
 NESTED = os.path.abspath("samples/text/nested_loops.lsir")
 COLLATZ = os.path.abspath("samples/text/collatz.lsir")
 NAN = os.path.abspath("samples/text/nan_at_613.lsir")
+DECODER = os.path.abspath("samples/text/decoder.lsir")
 COUNTER = os.path.abspath("samples/text/counter.lsir")
 
 
@@ -239,6 +240,24 @@ def test_variables_of_the_session_and_restart():
     client.ask("terminate")
     client.event("terminated")
     assert "too early" in client.refused("stackTrace", threadId=1)
+    client.end()
+
+
+def test_the_loop_around_a_model():
+    client = launched(DECODER, breakpoints=[{"line": line_of(DECODER, "other    = add"), "condition": "iter == 3"}],
+                      inputs={"token": [1], "position": [0], "cache": 0}, calls=6,
+                      **{"feed-back": ["next_token=token", "next_position=position", "next_cache=cache"]})
+    frames = client.ask("stackTrace", threadId=1)["stackFrames"]
+    assert [f["name"] for f in frames] == ["main", "one_call, iteration 3", "host"], frames
+    assert frames[0]["line"] == line_of(DECODER, "other    = add") and frames[0]["source"]["path"] == DECODER
+    carried = client.rows("Carried", frame=frames[1])
+    assert {"token", "position", "cache"} <= {row["name"] for row in carried}, carried
+    client.go("loopscope/iterate", iteration=5)
+    assert client.value("iter") == "5"
+    client.go("loopscope/goto", place="call@1/main/add#8")
+    assert client.value("iter") == "1"
+    client.go("loopscope/goto", place="end")
+    assert "stopped after 6 calls" in client.value("why stop", "repl")
     client.end()
 
 

@@ -1,0 +1,2 @@
+autocmd BufRead,BufNewFile *.lsir setfiletype lsir
+autocmd BufRead,BufNewFile *.ltest setfiletype ltest
