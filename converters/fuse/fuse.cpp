@@ -31,10 +31,10 @@ std::vector<const Rule*> allRules()
 {
     std::vector<const Rule*> rules;
     for (const auto& group :
-         {compoundRules(),  elementRules(),   spellingRules(),   circleRules(),        stablehloRules(),    affineRules(),
-          beforeRules(),    paddingRules(),   movementRules(),   reorderRules(),       movedElementRules(), broadcastRules(),
-          choiceRules(),    selectionRules(), oneHotRules(),     productRules(),       quantizedRules(),    cropRules(),
-          recurrentRules(), attentionRules(), activationRules(), preactivationRules(), circleSubstitutes()})
+         {compoundRules(),  elementRules(),   spellingRules(), circleRules(),     stablehloRules(),     affineRules(),
+          beforeRules(),    paddingRules(),   movementRules(), reorderRules(),    movedElementRules(),  broadcastRules(),
+          choiceRules(),    selectionRules(), oneHotRules(),   productRules(),    quantizedRules(),     cropRules(),
+          recurrentRules(), attentionRules(), nameRules(),     activationRules(), preactivationRules(), circleSubstitutes()})
         for (const Rule& rule : group) rules.push_back(&rule);
     return rules;
 }

@@ -1,8 +1,11 @@
 #include "converters/fuse/pattern.h"
 
+#include "converters/fuse/factors.h"
+
 #include "engine/base/text.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -115,6 +118,29 @@ std::string numberText(float value)
     return {text, end};
 }
 
+constexpr std::string_view kProduct = "prod", kSum = "total";
+
+/// What a factor of a pattern is a power of, and of how many halves.
+std::pair<const Term*, int> powerOf(const Term& factor)
+{
+    static constexpr std::array<std::pair<std::string_view, int>, 4> kPowers = {{{"sq", 4}, {"inv", -2}, {"root", 1}, {"invroot", -1}}};
+    for (const auto& [name, halves] : kPowers)
+        if (factor.kind == Term::Kind::op && factor.text == name) return {&factor.arguments[0], halves};
+    return {&factor, 2};
+}
+
+/// How many factors a product of a pattern has.
+int roomOf(const Term& term)
+{
+    int room = 0;
+    for (const Term& argument : term.arguments)
+        if (argument.kind != Term::Kind::number) room += std::max(std::abs(powerOf(argument).second) / 2, 1);
+    return room;
+}
+
+/// Products of constants are rounded more than once.
+bool isNearly(double a, double b) { return std::fabs(a - b) <= 2.5e-7 * std::fabs(b); }
+
 class Matcher {
 public:
     explicit Matcher(Site& site) : m_site(site) {}
@@ -127,6 +153,8 @@ public:
             if (activationKind(act) != term.text || term.arguments.size() != 1 || term.arguments[0].kind != Term::Kind::op) return false;
             return at(term.arguments[0], id, false, match);
         }
+        if (term.text == kProduct) return isProductKind(op) && product(term, factorsOf(m_site, id, roomOf(term)), match);
+        if (term.text == kSum) return isSumKind(op) && sum(term, termsOf(m_site, id, static_cast<int>(term.arguments.size())), match);
         if (neutralKind(op.kind) != term.text || op.inputs.size() != term.arguments.size()) return false;
         if (!term.label.empty()) match.named.emplace_back(term.label, id);
         const Match before = match;
@@ -185,18 +213,152 @@ private:
         return true;
     }
 
+    using Wanted = std::vector<std::pair<const Term*, int>>;
+
+    /// Operators first, for they decide what the names stand for; the powers of one name are one.
+    static Wanted wantedFactors(const Term& term, double& scale)
+    {
+        Wanted wanted;
+        const bool isProduct = term.kind == Term::Kind::op && term.text == kProduct;
+        const std::span<const Term> arguments = isProduct ? std::span<const Term>(term.arguments) : std::span<const Term>(&term, 1);
+        for (const bool isOperator : {true, false})
+            for (const Term& argument : arguments) {
+                if (argument.kind == Term::Kind::number) {
+                    if (isOperator) scale *= argument.number;
+                    continue;
+                }
+                const auto [of, halves] = powerOf(argument);
+                if ((of->kind == Term::Kind::op) != isOperator) continue;
+                const auto same = std::ranges::find_if(
+                    wanted, [&, of = of](const auto& known) { return of->kind != Term::Kind::op && known.first->text == of->text; });
+                if (same != wanted.end()) same->second += halves;
+                else wanted.emplace_back(of, halves);
+            }
+        return wanted;
+    }
+
+    void takeOps(const std::vector<OperatorId>& ops, Match& match) const
+    {
+        for (auto op = ops.rbegin(); op != ops.rend(); ++op)
+            if (std::ranges::find(match.ops, *op) == match.ops.end()) match.ops.push_back(*op);
+    }
+
+    bool product(const Term& term, const Factors& found, Match& match)
+    {
+        double scale = 1;
+        const Wanted wanted = wantedFactors(term, scale);
+        if (wanted.size() != found.factors.size()) return false;
+        std::vector<bool> taken(wanted.size(), false);
+        std::optional<Match> best;
+        assign(wanted, found.factors, 0, taken, match, best);
+        if (!best) return false;
+        match = std::move(*best);
+        if (!isNearly(found.scale, scale))
+            match.violations.push_back("constant " + numberText(static_cast<float>(found.scale)) + " should be " +
+                                       numberText(static_cast<float>(scale)));
+        takeOps(found.ops, match);
+        return true;
+    }
+
+    /// Every factor of the pattern is one of the graph's; of several ways the one with the fewest violations.
+    void assign(const Wanted& wanted, const std::vector<Factor>& factors, size_t k, std::vector<bool>& taken, const Match& match,
+                std::optional<Match>& best)
+    {
+        if (best && best->violations.size() <= match.violations.size()) return;
+        if (k == wanted.size()) {
+            best = match;
+            return;
+        }
+        for (size_t f = 0; f < factors.size(); ++f) {
+            if (taken[f] || factors[f].halves != wanted[k].second) continue;
+            Match trial = match;
+            if (!operand(*wanted[k].first, factors[f].value, trial)) continue;
+            taken[f] = true;
+            assign(wanted, factors, k + 1, taken, trial, best);
+            taken[f] = false;
+        }
+    }
+
+    bool sum(const Term& term, const Terms& found, Match& match)
+    {
+        double constant = 0;
+        std::vector<const Term*> wanted;
+        for (const Term& argument : term.arguments) {
+            if (argument.kind == Term::Kind::number) constant += argument.number;
+            else if (argument.kind == Term::Kind::anyConstant && found.constants.size() == 1)
+                match.values.emplace_back(argument.text, found.constants[0]);
+            else wanted.push_back(&argument);
+        }
+        const bool takesAny = wanted.size() + (constant != 0 ? 1 : 0) != term.arguments.size();
+        if (wanted.size() != found.terms.size() || (constant != 0 && found.constants.empty())) return false;
+        std::vector<bool> taken(wanted.size(), false);
+        std::optional<Match> best;
+        addends(wanted, found.terms, 0, taken, match, best);
+        if (!best) return false;
+        match = std::move(*best);
+        if (!takesAny && !isNearly(found.constant, constant))
+            match.violations.push_back("constant " + numberText(static_cast<float>(found.constant)) + " should be " +
+                                       numberText(static_cast<float>(constant)));
+        takeOps(found.ops, match);
+        return true;
+    }
+
+    void addends(const std::vector<const Term*>& wanted, const std::vector<Factors>& terms, size_t k, std::vector<bool>& taken,
+                 const Match& match, std::optional<Match>& best)
+    {
+        if (best && best->violations.size() <= match.violations.size()) return;
+        if (k == wanted.size()) {
+            best = match;
+            return;
+        }
+        for (size_t t = 0; t < terms.size(); ++t) {
+            if (taken[t]) continue;
+            Match trial = match;
+            if (!product(*wanted[k], terms[t], trial)) continue;
+            taken[t] = true;
+            addends(wanted, terms, k + 1, taken, trial, best);
+            taken[t] = false;
+        }
+    }
+
     bool number(const Term& term, ValueId value, Match& match)
     {
         const Numbers* const numbers = m_site.constants().floats(value);
         if (numbers == nullptr) return false;
+        if (numbers->isSplat() && enlargesNothing(*numbers, match)) {
+            if (!isNear(numbers->values[0], term.number))
+                match.violations.push_back("constant " + numberText(numbers->values[0]) + " should be " + term.text);
+            return true;
+        }
         if (!numbers->isOne() || numbers->shape.rank() > 1) match.violations.push_back("constant " + term.text + " is no scalar");
         else if (!isNear(numbers->values[0], term.number))
             match.violations.push_back("constant " + numberText(numbers->values[0]) + " should be " + term.text);
         return true;
     }
 
+    /// Whether x is as large as the constant at least.
+    bool enlargesNothing(const Numbers& numbers, const Match& match) const
+    {
+        const ValueId x = match.value("x");
+        const Shape shape = x.valid() ? m_site.typeOf(x).dynamicShape() : Shape::unknownRank();
+        if (!shape.hasRank() || numbers.shape.rank() > shape.rank()) return false;
+        for (int d = 1; d <= numbers.shape.rank(); ++d) {
+            const int64_t own = numbers.shape[numbers.shape.rank() - d];
+            if (own != 1 && own != shape[shape.rank() - d]) return false;
+        }
+        return true;
+    }
+
     Site& m_site;
 };
+
+/// The operators at which an expression may begin.
+void addRoots(const Term& term, std::vector<std::string>& roots)
+{
+    if (term.text == kProduct) roots.insert(roots.end(), {"mul", "div", "reciprocal", "pow"});
+    else if (term.text == kSum) roots.insert(roots.end(), {"add", "sub"});
+    else roots.push_back(term.text);
+}
 
 constexpr std::string_view kLabel = "label:";
 
@@ -362,10 +524,10 @@ std::vector<std::string> rootsOf(const Rule& rule)
     std::vector<std::string> roots = rule.roots;
     for (const std::string& pattern : rule.patterns) {
         const Term& term = termOf(pattern);
-        roots.push_back(term.text);
+        addRoots(term, roots);
         // TFLite: relu6(minimum(…)) may be one operator already.
         if (!activationKind(upperCase(term.text)).empty() && !term.arguments.empty() && term.arguments[0].kind == Term::Kind::op)
-            roots.push_back(term.arguments[0].text);
+            addRoots(term.arguments[0], roots);
     }
     std::ranges::sort(roots);
     roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
@@ -396,7 +558,8 @@ Outcome applyRule(const Rule& rule, Site& site, OperatorId root)
             return outcome;
         }
         const bool isReverse = isExpression(termOf(rule.replacement));
-        if (match.violations.size() >= fewest || (match.ops.size() < 2 && !isReverse)) continue;
+        const bool isFree = termOf(pattern).text == kProduct || termOf(pattern).text == kSum; // fits in many places
+        if (match.violations.size() >= (isFree ? std::min<size_t>(fewest, 2) : fewest) || (match.ops.size() < 2 && !isReverse)) continue;
         fewest = match.violations.size();
         refused = Outcome::declined(isReverse ? rule.replacement : labelOf(termOf(rule.replacement)), match.violations.front());
     }

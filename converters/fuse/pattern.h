@@ -1,6 +1,8 @@
 // Rules, and the form in which most are written: an expression to look for, and the operator that computes it. `mul(x, relu6(add(x, 3)))`
 // names operators of both dialects, values (the same name is the same value), constants by their number (within 1 ulp), `$c` any constant
 // of floats, `?i` any value; operands of commutative operators may stand in either order; `e:exp(x)` names an operator for conditions.
+// `prod(0.5, x, inv(y))` is a product however it is written (MUL, DIV, NEG, POW, …): its numbers together are the constant, `sq`, `inv`,
+// `root` and `invroot` are powers, a name that comes twice a square. `total(1, x, prod(-1, y))` is a sum in the same way.
 #pragma once
 
 #include "converters/fuse/site.h"
@@ -66,6 +68,7 @@ std::span<const Rule> oneHotRules();
 std::span<const Rule> productRules();
 std::span<const Rule> recurrentRules();
 std::span<const Rule> attentionRules();
+std::span<const Rule> nameRules();
 std::span<const Rule> stablehloRules();
 std::span<const Rule> cropRules();
 std::span<const Rule> preactivationRules();

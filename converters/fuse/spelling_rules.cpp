@@ -29,15 +29,6 @@ std::string oneSlope(Site& site, const Match& match)
 
 std::string severalSlopes(Site& site, const Match& match) { return oneSlope(site, match).empty() ? "the slope is a scalar" : ""; }
 
-/// The polynomial of the tanh form; the cube and the order of its factors vary.
-std::vector<std::string> cubicPolynomials()
-{
-    return {"add(x, mul(0.044715, pow(x, 3)))",         "add(x, mul(0.044715, mul(x, mul(x, x))))",
-            "add(x, mul(0.044715, mul(x, square(x))))", "add(x, mul(mul(0.044715, x), mul(x, x)))",
-            "add(x, mul(mul(0.044715, x), square(x)))", "mul(x, add(1, mul(0.044715, mul(x, x))))",
-            "mul(x, add(1, mul(0.044715, square(x))))"};
-}
-
 constexpr auto kReal = FusionEquality::realEqual;
 constexpr auto kApproximate = FusionEquality::approximate;
 
@@ -59,6 +50,8 @@ std::vector<Rule> clampsAndSlopes()
     std::vector<std::string> halves = spelled({"mul($$, 0.5)", "div($$, 2)"}, {"add(x, abs(x))"});
     halves.insert(halves.end(), {"neg(minimum(neg(x), 0))", "sub(x, minimum(x, 0))"});
     const std::vector<std::string> sloped = {"sub(relu(x), mul($a, relu(neg(x))))", "add(relu(x), mul($a, minimum(x, 0)))"};
+    std::vector<std::string> chosen = spelled({"select($$, x, mul(x, $a))"}, isPositive);
+    for (std::string& text : spelled({"select($$, mul(x, $a), x)"}, isNegative)) chosen.push_back(std::move(text));
     return {
         whereItHolds({.name = "relu-by-choice", .patterns = relu, .replacement = "relu(x)"}, "x", "is a number"),
         whereItHolds({.name = "relu-by-halves", .patterns = halves, .replacement = "relu(x)"}, "x", "is a number"),
@@ -72,6 +65,7 @@ std::vector<Rule> clampsAndSlopes()
          .patterns = sloped,
          .replacement = "leaky_relu(x) alpha=$a",
          .condition = oneSlope},
+        {.name = "prelu-by-choice", .equality = kReal, .patterns = chosen, .replacement = "prelu(x, $a)", .condition = severalSlopes},
         {.name = "prelu-of-two", .equality = kReal, .patterns = sloped, .replacement = "prelu(x, $a)", .condition = severalSlopes},
     };
 }
@@ -81,12 +75,14 @@ std::vector<Rule> smoothFunctions()
     return {
         {.name = "logistic-by-tanh",
          .equality = kReal,
-         .patterns = spelled({"mul(0.5, add(1, tanh($$)))", "add(0.5, mul(0.5, tanh($$)))", "div(add(1, tanh($$)), 2)"},
+         .patterns = spelled({"mul(0.5, add(1, tanh($$)))", "add(0.5, mul(0.5, tanh($$)))", "div(add(1, tanh($$)), 2)",
+                              "prod(0.5, total(1, tanh($$)))", "total(0.5, prod(0.5, tanh($$)))"},
                              {"mul(x, 0.5)", "div(x, 2)"}),
          .replacement = "logistic(x)"},
-        {.name = "logistic-by-product", .equality = kReal, .patterns = {"div(1, add(1, exp(mul(x, -1))))"}, .replacement = "logistic(x)"},
-        whereItHolds({.name = "logistic-by-exp", .patterns = {"div(e:exp(x), add(1, e:exp(x)))"}, .replacement = "logistic(x)"}, "x",
-                     "<=", 88.72),
+        whereItHolds({.name = "logistic-by-exp",
+                      .patterns = {"div(e:exp(x), add(1, e:exp(x)))", "prod(e:exp(x), inv(total(1, e:exp(x))))"},
+                      .replacement = "logistic(x)"},
+                     "x", "<=", 88.72),
         {.name = "tanh-by-logistic",
          .equality = kReal,
          .patterns = spelled({"sub(mul(2, logistic($$)), 1)", "add(mul(2, logistic($$)), -1)"}, {"mul(2, x)", "add(x, x)"}),
@@ -95,32 +91,37 @@ std::vector<Rule> smoothFunctions()
                       .patterns = {"div(sub(p:exp(x), q:exp(neg(x))), sum:add(p:exp(x), q:exp(neg(x))))"},
                       .replacement = "tanh(x)"},
                      "sum", "is finite"),
-        {.name = "swish-by-division", .equality = kReal, .patterns = {"div(x, add(1, exp(neg(x))))"}, .replacement = "label:SWISH"},
+        {.name = "swish-by-division",
+         .equality = kReal,
+         .patterns = {"div(x, add(1, exp(neg(x))))", "prod(x, inv(total(1, exp(prod(-1, x)))))"},
+         .replacement = "label:SWISH"},
         {.name = "hard-swish-by-hard-sigmoid",
          .equality = kReal,
-         .patterns = spelled({"mul(x, relu_0_to_1(add($$, 0.5)))"}, {"mul(x, 0.16666667)", "div(x, 6)"}),
+         .patterns = {"prod(x, relu_0_to_1(total(0.5, prod(0.16666667, x))))"},
          .replacement = "hard_swish(x)"},
         {.name = "elu-in-two-halves",
          .equality = kReal,
          .patterns = {"add(relu(x), sub(exp(minimum(x, 0)), 1))", "add(relu(x), add(exp(minimum(x, 0)), -1))",
-                      "add(relu(x), Expm1(minimum(x, 0)))"},
+                      "add(relu(x), Expm1(minimum(x, 0)))", "total(-1, relu(x), exp(minimum(x, 0)))",
+                      "add(relu(x), minimum(sub(exp(x), 1), 0))", "add(relu(x), minimum(add(exp(x), -1), 0))"},
          .replacement = "elu(x)"},
         {.name = "elu-by-choice",
          .equality = kReal,
          .patterns = spelled({"select(greater(x, 0), x, $$)", "select(greater_equal(x, 0), x, $$)", "select(less(x, 0), $$, x)",
                               "select(less_equal(x, 0), $$, x)"},
-                             {"sub(exp(x), 1)", "add(exp(x), -1)", "Expm1(x)"}),
+                             {"sub(exp(x), 1)", "add(exp(x), -1)", "Expm1(x)", "sub(exp(minimum(x, 0)), 1)", "add(exp(minimum(x, 0)), -1)",
+                              "Expm1(minimum(x, 0))"}),
          .replacement = "elu(x)"},
         {.name = "gelu-by-logistic",
          .equality = kReal,
-         .patterns = spelled({"mul(x, logistic(mul(1.5957691, $$)))"}, cubicPolynomials()),
+         .patterns = {"prod(x, logistic(prod(1.5957691, total(x, prod(0.044715, x, x, x)))))",
+                      "prod(x, logistic(prod(1.5957691, x, total(1, prod(0.044715, x, x)))))"},
          .replacement = "gelu(x) approximate=true"},
-        {.name = "gelu-by-tanh",
+        {.name = "softmax-of-log", .equality = kReal, .patterns = {"exp(log_softmax(x))"}, .replacement = "softmax(x) beta=1.0"},
+        {.name = "squared-difference",
          .equality = kReal,
-         .patterns = spelled({"mul(mul(0.5, x), add(1, tanh(mul(0.7978846, $$))))", "mul(0.5, mul(x, add(1, tanh(mul(0.7978846, $$)))))",
-                              "mul(x, mul(0.5, add(1, tanh(mul(0.7978846, $$)))))", "mul(x, add(0.5, mul(0.5, tanh(mul(0.7978846, $$)))))"},
-                             cubicPolynomials()),
-         .replacement = "gelu(x) approximate=true"},
+         .patterns = {"square(sub(?x, ?y))", "pow(sub(?x, ?y), 2)", "prod(sq(sub(?x, ?y)))"},
+         .replacement = "squared_difference(?x, ?y)"},
         whereItHolds({.name = "log-of-softmax",
                       .patterns = {"log(s:softmax(x))"},
                       .replacement = "log_softmax(x)",
