@@ -35,7 +35,7 @@ Status Interpreter::Impl::runOnDevice()
     const Activation& caller = *m_frames[m_frames.size() - 2].activation;
     const PreparedKernel& kernel = caller.program().kernel(call.op.index);
     if (!kernel.run || call.late) return {};
-    LoopRun run;
+    DeviceTrips run;
     run.mostTrips = tripsForDevice(frame);
     run.cancel = &m_cancel;
     if (run.mostTrips < kFewestTrips) return {};

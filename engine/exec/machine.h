@@ -141,9 +141,9 @@ private:
             if (m_frames[f].role == CallRole::loop) return m_frames[f].taken.note(tick, pops);
     }
 
-    LoopRun* loopRun() override { return m_loopRun; }
+    DeviceTrips* loopRun() override { return m_loopRun; }
 
-    LoopRun* m_loopRun = nullptr; ///< while a loop's kernel runs
+    DeviceTrips* m_loopRun = nullptr; ///< while a loop's kernel runs
     std::unique_ptr<Planner> m_planner;
     MemoryBlock m_arena;
     const GraphPlan* m_rootPlan = nullptr;

@@ -23,8 +23,8 @@ struct LoopSetup {
     const CalledGraph& body;
 };
 
-/// What runs iterations of the loop on the device of the Vulkan kernels, as LoopRun (device_host.h) says. Errors: unsupported, why not all
-/// of it runs there; device.
+/// What runs iterations of the loop on the device of the Vulkan kernels, as DeviceTrips (device_host.h) says. Errors: unsupported, why not
+/// all of it runs there; device.
 Result<PreparedKernel> prepareDeviceLoop(const LoopSetup& setup);
 
 } // namespace loopscope

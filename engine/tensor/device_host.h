@@ -10,7 +10,7 @@ namespace loopscope {
 
 /// What a loop's kernel is asked for, and what it has done: its operands are the carried values of an iteration that begins, its results
 /// those of the iteration that begins next, or of the loop if it is over.
-struct LoopRun {
+struct DeviceTrips {
     int64_t mostTrips = 0;              ///< iterations that may be run to their end
     int64_t trips = 0;                  ///< that were
     bool isOver = false;                ///< and the cond of the next one was false
@@ -23,7 +23,7 @@ public:
     /// Null: there is no device.
     virtual DeviceMemory* deviceMemory() = 0;
     /// Null: no loop's kernel is running.
-    virtual LoopRun* loopRun() { return nullptr; }
+    virtual DeviceTrips* loopRun() { return nullptr; }
 
 protected:
     ~DeviceHost() = default;

@@ -31,7 +31,7 @@ struct Report {
     uint32_t trips = 0, isOver = 0;
 };
 
-Status runTrips(const KernelArgs& args, const LoopProgram& program, VulkanMemory& memory, LoopRun& run)
+Status runTrips(const KernelArgs& args, const LoopProgram& program, VulkanMemory& memory, DeviceTrips& run)
 {
     std::vector<DeviceBuffer> operands;
     for (int k = 0; k < args.inputCount; ++k) {
