@@ -4,6 +4,7 @@
 #include "engine/api/inputs/inputs.h"
 #include "engine/base/text.h"
 #include "engine/observe/address_resolution.h"
+#include "viewer/style/theme.h"
 #include "viewer/window/main_window.h"
 #include "viewer/window/panel_registry.h"
 #include "viewer/window/status_line.h"
@@ -84,12 +85,19 @@ Status showPanel(viewer::MainWindow& window, const QString& name, const QString&
 }
 
 /// One of --exec: a command of the window ("action.stepOver"), a selection ("select ADDRESS"), a panel, perhaps with a command for it
-/// ("panel panelTensor mode heat"), or a line of the debugger, whose errors come later, through its bridge.
+/// ("panel panelTensor mode heat"), the size of text ("text 200"), or a line of the debugger, whose errors come later, through its bridge.
 Status carryOut(viewer::MainWindow& window, const QString& line)
 {
     // Commands of the window are about what those before have brought.
-    if (line.startsWith("action.") || line.startsWith("select ") || line.startsWith("panel ")) waitUntilQuiet(window);
+    if (line.startsWith("action.") || line.startsWith("select ") || line.startsWith("panel ") || line.startsWith("text "))
+        waitUntilQuiet(window);
     if (line.startsWith("action.")) return doAction(window, line.mid(7));
+    if (line.startsWith("text ")) { // of View, Text size
+        const int percent = line.mid(5).toInt();
+        if (percent < 80 || percent > 200) return refused("text size '" + line.mid(5).toStdString() + "' is not in 80 to 200");
+        viewer::Theme::instance().setTextPercent(percent);
+        return {};
+    }
     if (!window.document()) return {}; // what could not be opened has been said
     if (line.startsWith("panel ")) return showPanel(window, line.section(' ', 1, 1), line.section(' ', 2));
     if (!line.startsWith("select ")) {

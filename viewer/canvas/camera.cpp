@@ -15,11 +15,15 @@ constexpr double kMargin = 8;
 constexpr double kLegendHeight = 250; ///< with the note on search hits
 constexpr double kWhole = 0.25;       ///< a graph that would have to be smaller to be seen whole opens at its inputs instead
 constexpr double kReadable = 0.6;     ///< so large that names can be read
-constexpr double kWordsFrom = 0.75;   ///< below, heads of loops have no field and slider
+constexpr double kWordsFrom = 0.75;   ///< below, words are small
+constexpr double kHeadsFrom = 0.667;  ///< below, heads of loops have no field and slider
 constexpr double kDetailFrom = 1.5;   ///< beyond, values are written beside operators
 
 /// At which words are as large as elsewhere in the window.
 double fullZoom() { return std::clamp(Theme::instance().textPercent() / 100.0, 1.0, kDetailFrom); }
+
+/// Zooms at which words are just readable grow with the text that is read elsewhere.
+double atTextSize(double zoom) { return zoom * fullZoom(); }
 
 /// The largest that a graph is shown unasked: a small one uses the room of a large window, as far as it does not become another drawing.
 double largestFit(const QRectF& area)
@@ -94,7 +98,7 @@ void Camera::placeFirst()
         m_legend > 0 && liesUnderLegend(whole.second, whole.first) ? placedIn(freeArea(false)) : whole;
     if (beside.first >= kWhole || m_fitsWhole) return settle(beside);
     const QRectF area = freeArea(true);
-    const double zoom = std::clamp(area.width() / b.width, kReadable, fullZoom());
+    const double zoom = std::clamp(area.width() / b.width, atTextSize(kReadable), fullZoom());
     QPointF origin;
     origin.setX((b.width * zoom > area.width() ? inputsX(*m_picture.scene()) : b.x + b.width / 2) * zoom - area.center().x());
     origin.setY(b.y * zoom - (b.height * zoom < area.height() ? area.top() : kMargin));
@@ -206,10 +210,10 @@ void Camera::resized(QSize before)
 bool Camera::bring(const Rect& part, double covered, bool center, bool readable)
 {
     const QRectF room = rect().adjusted(24, std::max(24.0, covered + 8), -24, -24);
-    const bool grows = readable && !m_isPlaced && !m_fitsWhole && m_zoom < kWordsFrom;
+    const bool grows = readable && !m_isPlaced && !m_fitsWhole && m_zoom < atTextSize(kWordsFrom);
     if (!center && !grows && room.contains(inWidget(part))) return false;
     m_isFitted = false;
-    m_brought = {part, grows || (m_brought && m_brought->grows && !m_isPlaced)};
+    m_brought = {part, grows || (m_brought && m_brought->grows && !m_isPlaced), center};
     if (m_zoom < 0.5 && !grows) { // so small that arriving would show nothing
         m_zoom = fullZoom();
         m_level = detailLevel(m_zoom, m_level);
@@ -220,13 +224,15 @@ bool Camera::bring(const Rect& part, double covered, bool center, bool readable)
     return true;
 }
 
-/// In the middle, but without leaving room empty that the rest of the graph could have.
+/// From the beginning of the graph on while the part is in view then, else, or if that was asked for, with it in the middle, but without
+/// leaving room empty that the rest of the graph could have.
 void Camera::come(const Brought& brought)
 {
     const Rect& all = m_picture.scene()->bounds;
     QRectF area = freeArea(true);
     if (brought.grows) {
-        const double zoom = std::clamp(area.width() / all.width, kWordsFrom, fullZoom());
+        const double whole = area.width() / all.width; // somewhat smaller where all of it can be seen then
+        const double zoom = whole >= atTextSize(kHeadsFrom) ? std::min(whole, fullZoom()) : atTextSize(kWordsFrom);
         if (zoom != m_zoom) {
             m_zoom = zoom;
             m_level = detailLevel(m_zoom, m_level);
@@ -234,13 +240,16 @@ void Camera::come(const Brought& brought)
         }
     }
     if (const QRectF whole = freeArea(false); all.width * m_zoom <= whole.width() && all.height * m_zoom <= whole.height()) area = whole;
-    const auto originFor = [&](double middle, double low, double high, double size, double from, double to, bool hangs) {
-        const double origin = middle * m_zoom - size / 2, first = low * m_zoom - from, last = high * m_zoom - to;
+    const auto originFor = [&](double begin, double end, double low, double high, double size, double from, double to, bool hangs) {
+        constexpr double kSeen = 0.9; // of the view
+        const double origin = (begin + end) / 2 * m_zoom - size / 2, first = low * m_zoom - from, last = high * m_zoom - to;
+        if (first < last && !brought.isCentered && end * m_zoom - first <= kSeen * size) return first;
         if (first < last) return std::clamp(origin, first, last);
         return hangs ? first : (first + last) / 2; // all of it has room: at the top, and in the middle across
     };
-    m_origin = {originFor(brought.part.center().x, all.x, all.right(), width(), area.left(), area.right(), false),
-                originFor(brought.part.center().y, all.y, all.bottom(), height(), area.top(), area.bottom(), true)};
+    const Rect& part = brought.part;
+    m_origin = {originFor(part.x, part.right(), all.x, all.right(), width(), area.left(), area.right(), false),
+                originFor(part.y, part.bottom(), all.y, all.bottom(), height(), area.top(), area.bottom(), true)};
     clampOrigin();
 }
 

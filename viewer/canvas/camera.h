@@ -73,7 +73,7 @@ private:
     /// What was brought into view last, and whether the picture grew for it.
     struct Brought {
         Rect part;
-        bool grows = false;
+        bool grows = false, isCentered = false;
     };
     void come(const Brought& brought);
     std::pair<double, QPointF> placedIn(const QRectF& area) const;

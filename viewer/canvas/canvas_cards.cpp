@@ -6,6 +6,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <utility>
 
 namespace loopscope::viewer {
 
@@ -37,7 +38,7 @@ std::string CanvasCards::linkAt(QPointF point) const
 }
 
 /// Beside the node, where it covers the fewest others and least of the next operator.
-QRectF CanvasCards::placeBeside(const QRectF& node, QSizeF size) const
+CanvasCards::Place CanvasCards::placeBeside(const QRectF& node, QSizeF size) const
 {
     const QRectF room = m_camera.rect().adjusted(4, m_heads.bottom() + 4, -4, -4);
     const QPointF places[] = {{node.right() + 12, node.top() - 4},
@@ -46,8 +47,7 @@ QRectF CanvasCards::placeBeside(const QRectF& node, QSizeF size) const
                               {node.right() + 12, node.bottom() + 8},
                               {node.left() - size.width() - 12, node.bottom() + 8},
                               {node.center().x() - size.width() / 2, node.top() - size.height() - 10}};
-    QRectF best(places[0], size);
-    int least = 1000;
+    Place best{QRectF(places[0], size), 1000};
     std::vector<int> near;
     for (const QPointF& place : places) {
         QRectF box(place, size);
@@ -62,11 +62,28 @@ QRectF CanvasCards::placeBeside(const QRectF& node, QSizeF size) const
             covered += m_picture.stateOf(one).next ? 20 : 1;
         }
         if (!m_box.isEmpty() && m_box.intersects(box)) covered += 30;
-        if (covered >= least) continue;
-        least = covered;
-        best = box;
+        if (covered < best.covered) best = {box, covered};
     }
     return best;
+}
+
+/// Of a line of text, however large the user has it.
+double CanvasCards::lineHeight(Face face, double least) const
+{
+    return std::max(least, m_picture.labels.label(QStringLiteral("Ag"), face).height + 1);
+}
+
+QStringList CanvasCards::wrapped(const QString& text, double width) const
+{
+    QStringList lines;
+    QString line;
+    for (const QString& word : text.split(QLatin1Char(' '))) {
+        const QString longer = line.isEmpty() ? word : line + QLatin1Char(' ') + word;
+        if (!line.isEmpty() && m_picture.labels.width(longer, Face::name) > width) lines.append(std::exchange(line, word));
+        else line = longer;
+    }
+    lines.append(line);
+    return lines;
 }
 
 void CanvasCards::paintFrame(QPainter& painter, const QRectF& box, const QString& title, const QString& type) const
@@ -82,9 +99,11 @@ void CanvasCards::paintFrame(QPainter& painter, const QRectF& box, const QString
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
     const Label& shape = m_picture.labels.label(type, Face::mono);
     const bool oneLine = box.width() > 120 && !type.isEmpty();
-    if (oneLine) drawLabelIn(painter, shape, QRectF(box.x() + 8, box.y() + 5, box.width() - 16, 16), Qt::AlignRight, themed(Token::text2));
+    const double tall = lineHeight(Face::group, 16);
+    if (oneLine)
+        drawLabelIn(painter, shape, QRectF(box.x() + 8, box.y() + 5, box.width() - 16, tall), Qt::AlignRight, themed(Token::text2));
     const double room = box.width() - 16 - (oneLine ? shape.width + 8 : 0);
-    drawLabelIn(painter, m_picture.labels.label(title, Face::group, room), QRectF(box.x() + 8, box.y() + 5, room, 16), Qt::AlignLeft,
+    drawLabelIn(painter, m_picture.labels.label(title, Face::group, room), QRectF(box.x() + 8, box.y() + 5, room, tall), Qt::AlignLeft,
                 themed(Token::text));
 }
 
@@ -147,6 +166,40 @@ void CanvasCards::paint(QPainter& painter)
     paintCallout(painter);
 }
 
+/// As wide as it may be beside the operator without covering others: in a narrow place the words take more lines.
+CanvasCards::CalloutShape CanvasCards::calloutShape(const QRectF& node) const
+{
+    constexpr double kWidest = 320, kNarrowest = 128, kStep = 32;
+    constexpr qsizetype kMostLines = 6;
+    const double head = lineHeight(Face::group, 16) + 10, line = lineHeight(Face::name, 14);
+    CalloutShape best;
+    int least = 1000;
+    for (double width = kWidest; width >= kNarrowest && least > 0; width -= kStep) {
+        QStringList lines = wrapped(m_callout.text, width - 16);
+        if (lines.size() > kMostLines) {
+            lines.resize(kMostLines);
+            lines.last() += QStringLiteral(" …");
+        }
+        double wide = m_picture.labels.width(m_callout.title, Face::group) + 16;
+        for (const QString& each : lines) wide = std::max(wide, m_picture.labels.width(each, Face::name) + 16);
+        const Place place =
+            placeBeside(node.adjusted(-6, -6, 6, 6), {std::min(wide, width), head + line * static_cast<double>(lines.size())});
+        const bool isBeside = place.box.left() >= node.right();
+        const int cost = 2 * place.covered + (isBeside ? 0 : 1); // where it is looked for
+        if (cost >= least) continue;
+        least = cost;
+        best = {place.box, std::move(lines)};
+    }
+    return best;
+}
+
+QRectF CanvasCards::calloutBox() const
+{
+    const int node = m_callout.address.empty() || !m_picture.scene() ? -1 : m_picture.scene()->findNode(m_callout.address);
+    if (node < 0 || !m_camera.rect().intersects(m_camera.nodeRect(node))) return {};
+    return calloutShape(m_camera.nodeRect(node)).box;
+}
+
 /// In the colour of errors, with a point at the operator.
 void CanvasCards::paintCallout(QPainter& painter) const
 {
@@ -154,10 +207,7 @@ void CanvasCards::paintCallout(QPainter& painter) const
     if (node < 0) return;
     const QRectF at = m_camera.nodeRect(node);
     if (!m_camera.rect().intersects(at)) return;
-    double wide = m_picture.labels.width(m_callout.title, Face::group) + 16;
-    for (const QString& line : m_callout.lines) wide = std::max(wide, m_picture.labels.width(line, Face::name) + 16);
-    wide = std::clamp(wide, 120.0, 320.0);
-    const QRectF box = placeBeside(at.adjusted(-6, -6, 6, 6), {wide, 26 + 14.0 * static_cast<double>(m_callout.lines.size())});
+    const auto [box, lines] = calloutShape(at);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(themed(Token::err), 1));
     painter.setBrush(themed(Token::surface));
@@ -166,11 +216,13 @@ void CanvasCards::paintCallout(QPainter& painter) const
         const QPointF point[] = {{box.left() + 0.5, y - 5}, {box.left() - 7, y}, {box.left() + 0.5, y + 5}};
         painter.drawPolyline(point, 3);
     }
-    drawLabelIn(painter, m_picture.labels.label(m_callout.title, Face::group, wide - 16), QRectF(box.x() + 8, box.y() + 5, wide - 16, 16),
+    const double room = box.width() - 16, head = lineHeight(Face::group, 16), line = lineHeight(Face::name, 14);
+    drawLabelIn(painter, m_picture.labels.label(m_callout.title, Face::group, room), QRectF(box.x() + 8, box.y() + 5, room, head),
                 Qt::AlignLeft, themed(Token::err));
-    for (qsizetype i = 0; i < m_callout.lines.size(); ++i)
-        drawLabelIn(painter, m_picture.labels.label(m_callout.lines[i], Face::name, wide - 16),
-                    QRectF(box.x() + 8, box.y() + 22 + 14.0 * static_cast<double>(i), wide - 16, 14), Qt::AlignLeft, themed(Token::text2));
+    for (qsizetype i = 0; i < lines.size(); ++i)
+        drawLabelIn(painter, m_picture.labels.label(lines[i], Face::name, room),
+                    QRectF(box.x() + 8, box.y() + 6 + head + line * static_cast<double>(i), room, line), Qt::AlignLeft,
+                    themed(Token::text2));
 }
 
 void CanvasCards::paintBinding(QPainter& painter, const SceneRegion& loop, size_t which, int subject)
@@ -182,15 +234,18 @@ void CanvasCards::paintBinding(QPainter& painter, const SceneRegion& loop, size_
     const bool isOne = m_picture.node(anchor).value.valid();
     const QString title = toText(isOne ? binding.variable : m_picture.node(anchor).name);
     double wide = m_picture.labels.width(title, Face::group) + m_picture.labels.width(type, Face::mono) + 28;
-    for (const Row& row : rows) wide = std::max(wide, 62 + m_picture.labels.width(row.text, Face::mono) + 16);
-    wide = std::clamp(wide, 162.0, 320.0);
-    const QRectF box = placeBeside(m_camera.nodeRect(subject), {wide, 24 + 15.0 * static_cast<double>(rows.size()) + 2});
+    double names = 58;
+    for (const Row& row : rows) names = std::max(names, m_picture.labels.width(row.name, Face::name) + 8);
+    for (const Row& row : rows) wide = std::max(wide, names + 4 + m_picture.labels.width(row.text, Face::mono) + 16);
+    wide = std::clamp(wide, 162.0, std::max(320.0, names + 200));
+    const double head = lineHeight(Face::group, 16) + 6, tall = lineHeight(Face::name, 15);
+    const QRectF box = placeBeside(m_camera.nodeRect(subject), {wide, head + 4 + tall * static_cast<double>(rows.size())}).box;
     paintFrame(painter, box, title, type);
     m_box = box;
     for (size_t i = 0; i < rows.size(); ++i) {
-        const QRectF line(box.x() + 8, box.y() + 22 + 15.0 * static_cast<double>(i), box.width() - 16, 15);
+        const QRectF line(box.x() + 8, box.y() + head + tall * static_cast<double>(i), box.width() - 16, tall);
         drawLabelIn(painter, m_picture.labels.label(rows[i].name, Face::name), line, Qt::AlignLeft, themed(Token::text2));
-        const Label& label = m_picture.labels.label(rows[i].text, Face::mono, line.width() - 58);
+        const Label& label = m_picture.labels.label(rows[i].text, Face::mono, line.width() - names);
         drawLabelIn(painter, label, line, Qt::AlignRight, themed(rows[i].target.empty() ? Token::text3 : Token::accent));
         if (!rows[i].target.empty()) m_links.emplace_back(line, rows[i].target);
     }
@@ -207,13 +262,14 @@ void CanvasCards::paintValue(QPainter& painter) const
     double wide = std::max(m_picture.labels.width(m_valueCard.title, Face::group), m_picture.labels.width(type, Face::mono)) + 16;
     for (const QString& line : m_valueCard.lines) wide = std::max(wide, m_picture.labels.width(line, Face::mono) + 16);
     wide = std::clamp(wide, 70.0, 220.0);
-    const QRectF box = placeBeside(node, {wide, 24 + 11.0 * static_cast<double>(m_valueCard.lines.size() + 1) + 4});
+    const double head = lineHeight(Face::group, 16) + 5, tall = lineHeight(Face::mono, 11);
+    const QRectF box = placeBeside(node, {wide, head + 7 + tall * static_cast<double>(m_valueCard.lines.size() + 1)}).box;
     paintFrame(painter, box, m_valueCard.title, {});
-    drawLabelIn(painter, m_picture.labels.label(type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + 20, wide, 12), Qt::AlignLeft,
-                themed(Token::text2));
+    drawLabelIn(painter, m_picture.labels.label(type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + head - 1, wide, tall + 1),
+                Qt::AlignLeft, themed(Token::text2));
     for (qsizetype i = 0; i < m_valueCard.lines.size(); ++i)
         drawLabelIn(painter, m_picture.labels.label(m_valueCard.lines[i], isElsewhere ? Face::monoItalic : Face::mono, wide - 16),
-                    QRectF(box.x() + 8, box.y() + 31 + 11.0 * static_cast<double>(i), wide, 12), Qt::AlignLeft,
+                    QRectF(box.x() + 8, box.y() + head + tall * static_cast<double>(i + 1), wide, tall + 1), Qt::AlignLeft,
                     themed(isElsewhere ? Token::text3 : Token::text));
 }
 

@@ -28,8 +28,7 @@ struct ValueCard {
 /// What is said beside an operator that failed.
 struct Callout {
     std::string address; ///< static; empty: nothing is said
-    QString title;
-    QStringList lines;
+    QString title, text;
     bool operator==(const Callout&) const = default;
 };
 
@@ -52,6 +51,8 @@ public:
     /// Figures over operators; null: none.
     void setOverlay(std::shared_ptr<const NodeOverlay> overlay);
     const NodeOverlay* overlay() const { return m_overlay.get(); }
+    /// Where what went wrong is said; empty: nothing is in view that did.
+    QRectF calloutBox() const;
     /// Where the card of a loop variable was painted; empty: there is none.
     QRectF box() const { return m_box; }
     /// Id of what a click there selects; empty: nothing.
@@ -65,7 +66,18 @@ private:
         std::string target; ///< id of what a click selects; empty: nothing
     };
     std::vector<Row> bindingRows(const SceneRegion& loop, size_t which, int subject) const;
-    QRectF placeBeside(const QRectF& node, QSizeF size) const;
+    struct Place {
+        QRectF box;
+        int covered = 0; ///< how much of the picture lies below it
+    };
+    Place placeBeside(const QRectF& node, QSizeF size) const;
+    double lineHeight(Face face, double least) const;
+    QStringList wrapped(const QString& text, double width) const;
+    struct CalloutShape {
+        QRectF box;
+        QStringList lines;
+    };
+    CalloutShape calloutShape(const QRectF& node) const;
     void paintFrame(QPainter& painter, const QRectF& box, const QString& title, const QString& type) const;
     void paintBinding(QPainter& painter, const SceneRegion& loop, size_t which, int subject);
     void paintValue(QPainter& painter) const;

@@ -219,7 +219,7 @@ QJsonObject describeCanvas(const GraphCanvas& canvas)
     if (const ValueCard& card = canvas.cards().valueCard(); !card.lines.isEmpty())
         all[QStringLiteral("valueCard")] = (QStringList{card.title, card.moment} + card.lines).join(QLatin1Char(' '));
     if (const Callout& callout = canvas.cards().callout(); !callout.address.empty())
-        all[QStringLiteral("callout")] = (QStringList{callout.title} + callout.lines).join(QLatin1Char(' '));
+        all[QStringLiteral("callout")] = callout.title + QLatin1Char(' ') + callout.text;
     if (canvas.cards().overlay() != nullptr) all[QStringLiteral("overlay")] = describeOverlay(picture, *canvas.cards().overlay());
     if (!canvas.cards().box().isEmpty()) all[QStringLiteral("card")] = rectArray(canvas.cards().box());
     return all;

@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QRegularExpression>
 
 #include <utility>
 
@@ -61,19 +62,13 @@ void GraphPane::showCallout()
     Callout callout;
     for (const StopReason& reason : stop.report.reasons) {
         if (!stop.failed || reason.cause != StopCause::error) continue;
-        constexpr qsizetype kWide = 48, kMostLines = 4;
         callout.address = staticAddress(stop.address);
         callout.title = tr("failed at step %L1").arg(static_cast<qint64>(stop.position.step));
-        QString line;
-        for (const QString& word : QString::fromStdString(reason.text).split(QLatin1Char(' '))) {
-            if (!line.isEmpty() && line.size() + word.size() >= kWide) callout.lines.append(std::exchange(line, QString()));
-            line += (line.isEmpty() ? QString() : QStringLiteral(" ")) + word;
-        }
-        callout.lines.append(line);
-        if (callout.lines.size() > kMostLines) {
-            callout.lines.resize(kMostLines);
-            callout.lines.last() += QStringLiteral(" …");
-        }
+        callout.text = QString::fromStdString(reason.text);
+        if (const QString place = toText(callout.address) + QStringLiteral(": "); callout.text.startsWith(place))
+            callout.text.remove(0, place.size()); // it stands beside it
+        static const QRegularExpression code(QStringLiteral("^[A-Z][0-9]+: "));
+        callout.text.remove(code);
     }
     m_canvas->cards().setCallout(callout);
 }

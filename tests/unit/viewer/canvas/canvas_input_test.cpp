@@ -37,6 +37,9 @@ private slots:
     void copyName();
     void traceUpAndDown();
     void minimapPans();
+    void minimapGivesWayToHeadsAndOperators();
+    void aFirstViewIsReadableAtAnyTextSize();
+    void aFirstViewBeginsAtTheInputs();
     void aStopComesNear();
     void screenReaderHearsNodes();
     void pickIsExact();
@@ -355,6 +358,56 @@ void CanvasInputTest::traceUpAndDown()
     QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
     canvas.commands().perform(QStringLiteral("traceUp"));
     QVERIFY(!statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
+}
+
+void CanvasInputTest::minimapGivesWayToHeadsAndOperators()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 400);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.show();
+    auto* const map = canvas.findChild<QWidget*>(QStringLiteral("minimap"));
+    const SceneRegion& loop = canvas.scene()->regions.front();
+    // Wherever the head of the loop comes to lie, the map does not lie on it.
+    for (const double y : {10.0, 150.0, 280.0, 350.0}) {
+        const double zoom = 1.5;
+        canvas.camera().setViewport(zoom, QPointF(loop.head.right() * zoom - 530, loop.head.y * zoom - y));
+        if (map->isHidden()) continue;
+        QVERIFY2(!canvas.camera().inWidget(loop.head).intersects(QRectF(map->geometry())), qPrintable(QString::number(y)));
+    }
+}
+
+void CanvasInputTest::aFirstViewIsReadableAtAnyTextSize()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    const auto zoomAt = [&](int percent) {
+        Theme::instance().setTextPercent(percent);
+        GraphCanvas canvas;
+        canvas.resize(300, 260);
+        canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+        canvas.reveal("main/while#0:body/add#3", false, true);
+        return canvas.camera().zoom();
+    };
+    const double usual = zoomAt(100), large = zoomAt(200);
+    Theme::instance().setTextPercent(100);
+    QVERIFY2(large >= 1.4 * usual, qPrintable(QStringLiteral("%1 %2").arg(usual).arg(large)));
+}
+
+void CanvasInputTest::aFirstViewBeginsAtTheInputs()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(300, 400); // too small for all of it
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    const int node = canvas.scene()->findNode("main/while#0:body/floor_mod#0");
+    QVERIFY(node >= 0);
+    canvas.reveal("main/while#0:body/floor_mod#0", false, true);
+    const Rect& all = canvas.scene()->bounds;
+    const QRectF graph = canvas.camera().inWidget(all), seen = canvas.camera().nodeRect(node);
+    QVERIFY2(QRectF(canvas.rect()).contains(seen), "the operator is in view");
+    QVERIFY(graph.width() > canvas.width()); // else this says nothing
+    QVERIFY2(graph.left() >= 0 && graph.top() >= 0, qPrintable(QStringLiteral("%1 %2").arg(graph.left()).arg(graph.top())));
 }
 
 void CanvasInputTest::minimapPans()
