@@ -28,6 +28,13 @@ constexpr double kLeft = 14, kValueRoom = 54, kMark = 12;
 constexpr double kMostBar = 10;
 constexpr int kMostPercent = 125; ///< of text: larger words have no room in the head
 
+/// A bar that goes on behind the axis.
+void paintGap(QPainter& painter, const QRectF& bar, Token ground)
+{
+    painter.setPen(QPen(themed(ground), 2));
+    painter.drawLine(bar.topRight() + QPointF(-7, -1), bar.bottomRight() + QPointF(-11, 1));
+}
+
 QJsonArray jsonOf(const QRectF& r) { return {r.x(), r.y(), r.width(), r.height()}; }
 
 } // namespace
@@ -80,6 +87,7 @@ std::vector<ErrorStrip::Bar> ErrorStrip::barsInView() const
             const DriftFigures& figures = *m_desk.judgement().figuresOf(bar.row);
             bar.verdict = m_desk.judgement().verdictOf(bar.row);
             const double length = bar.verdict == Verdict::equal ? 0 : scale.place(measured(figures, m_desk.judgement().metric()));
+            bar.isBeyond = bar.verdict != Verdict::equal && !scale.holds(measured(figures, m_desk.judgement().metric()));
             const double thick = std::max(1.0, std::min(kMostBar, height - 2));
             bar.bar = QRectF(axisLeft(), bar.box.center().y() - thick / 2,
                              std::max(bar.verdict == Verdict::equal ? 0.0 : 1.0, length * axisWidth()), thick);
@@ -105,10 +113,14 @@ void ErrorStrip::paintEvent(QPaintEvent*)
     if (ready) {
         painter.setPen(QPen(themed(Token::line), 1));
         painter.drawLine(QPointF(axisLeft() - 0.5, head), QPointF(axisLeft() - 0.5, height()));
+        for (const double line : scale.lines()) {
+            const double x = std::round(axisLeft() + scale.place(line) * axisWidth()) - 0.5;
+            painter.drawLine(QPointF(x, head), QPointF(x, height()));
+        }
         QPen dashed(themed(Token::warn), 1);
         dashed.setDashPattern({3, 3});
         painter.setPen(dashed);
-        painter.drawLine(QPointF(std::round(limitX) + 0.5, head), QPointF(std::round(limitX) + 0.5, height()));
+        if (scale.holds(limit)) painter.drawLine(QPointF(std::round(limitX) + 0.5, head), QPointF(std::round(limitX) + 0.5, height()));
     }
     painter.setFont(theme.font(FontUse::value));
     const QFontMetricsF metrics(painter.font());
@@ -118,6 +130,7 @@ void ErrorStrip::paintEvent(QPaintEvent*)
         const bool selected = std::ranges::find(all, bar.pair->here) != all.end();
         if (selected) painter.fillRect(bar.box, themed(Token::accentWeak));
         if (bar.measured) painter.fillRect(bar.bar, verdictColor(bar.verdict));
+        if (bar.isBeyond) paintGap(painter, bar.bar, selected ? Token::accentWeak : Token::surface);
         if (bar.box.height() >= metrics.height() - 2) {
             QString text = tr("not run");
             if (bar.measured)
@@ -156,7 +169,7 @@ void ErrorStrip::paintEvent(QPaintEvent*)
         painter.setFont(theme.font(FontUse::small));
         painter.setPen(themed(Token::text2));
         const QString name = QString::fromUtf8(metricName(metric));
-        const QString axis = tr("%1, %2 to %3").arg(name, QString::number(scale.none, 'g', 3), QString::number(scale.most, 'g', 3));
+        const QString axis = QStringLiteral("%1, %2").arg(name, toText(scale.text(metric)));
         const int free = room.width() - 8 - QFontMetrics(theme.font(FontUse::value)).horizontalAdvance(bound);
         painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, painter.fontMetrics().horizontalAdvance(axis) <= free ? axis : name);
     }
@@ -266,6 +279,7 @@ QJsonObject ErrorStrip::describe() const
         if (bar.measured) {
             one["bar"] = jsonOf(bar.bar);
             one["verdict"] = verdictText(bar.verdict);
+            if (bar.isBeyond) one["beyond"] = true;
             one["value"] = toText(
                 metricText(m_desk.judgement().metric(), measured(*m_desk.judgement().figuresOf(bar.row), m_desk.judgement().metric())));
         }
@@ -274,6 +288,7 @@ QJsonObject ErrorStrip::describe() const
     }
     return {{"bars", all},
             {"limit", axisLeft() + m_desk.judgement().scale().place(m_desk.judgement().limit()) * axisWidth()},
+            {"axis", toText(m_desk.judgement().scale().text(m_desk.judgement().metric()))},
             {"metric", metricName(m_desk.judgement().metric())}};
 }
 

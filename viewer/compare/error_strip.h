@@ -45,6 +45,7 @@ private:
         QRectF bar;
         Verdict verdict = Verdict::equal;
         bool measured = false; ///< else: not run on both sides
+        bool isBeyond = false; ///< its value lies behind the end of the axis
     };
     std::vector<Bar> barsInView() const;
     double axisLeft() const;

@@ -203,14 +203,24 @@ void Judgement::judge()
                 chosen = static_cast<int>(w);
         }
     }
-    double worst = moreIsBetter(m_metric) ? INFINITY : -INFINITY;
-    for (size_t i = 0; i < rows.size(); ++i) {
-        const double value = measured(rows[i], m_metric); // of all iterations: the axis stays as the slider moves
-        if (!std::isfinite(value)) continue;
-        worst = moreIsBetter(m_metric) ? std::min(worst, value) : std::max(worst, value);
-    }
-    m_scale = scaleFor(m_metric, worst, limit());
+    m_scale = scaleOfRows();
     orderOver();
+}
+
+/// Of all iterations: the axis stays as the slider moves. A few rows that are far worse than all others do not press those together.
+MetricScale Judgement::scaleOfRows() const
+{
+    constexpr double kOutlier = 2;
+    std::vector<double> values;
+    for (const DriftRow& row : m_drift->rows)
+        if (const double value = measured(row, m_metric); std::isfinite(value) && row.different != 0) values.push_back(value);
+    if (values.empty()) return scaleFor(m_metric, NAN, moreIsBetter(m_metric) ? INFINITY : -INFINITY, limit());
+    if (moreIsBetter(m_metric)) std::ranges::sort(values, std::ranges::greater());
+    else std::ranges::sort(values);
+    const double equal = m_metric == Metric::snr ? values.front() : moreIsBetter(m_metric) ? 1 : 0;
+    const double usual = values[(values.size() - 1) * 9 / 10], worst = values.back();
+    const bool isOutlier = std::abs(worst - equal) > kOutlier * std::abs(usual - equal) && usual != equal;
+    return scaleFor(m_metric, values.front(), isOutlier ? usual : worst, limit());
 }
 
 void Judgement::orderOver()

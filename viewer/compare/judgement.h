@@ -79,6 +79,7 @@ signals:
 private:
     void chooseMetric(const Tolerance& tolerance);
     void judge();
+    MetricScale scaleOfRows() const;
     void orderOver();
     bool isInView(const DriftWrite& write) const;
 

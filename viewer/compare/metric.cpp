@@ -173,18 +173,32 @@ double MetricScale::place(double value) const
     return std::clamp((value - none) / (most - none), 0.0, 1.0);
 }
 
-MetricScale scaleFor(Metric metric, double worst, double limit)
+MetricScale scaleFor(Metric metric, double best, double worst, double limit)
 {
-    switch (metric) {
-    case Metric::cosine:
-    case Metric::equal: {
-        const double reach = roundUp(std::max(1 - (std::isnan(worst) ? 1 : worst), 1.5 * (1 - limit)));
-        return {1, 1 - std::min(reach, metric == Metric::cosine ? 2.0 : 1.0)};
+    // The limit lies on the axis unless all rows are so much nearer to equality that they would be seen as nothing.
+    constexpr double kNear = 0.2, kBehindLimit = 1.5;
+    if (metric == Metric::snr) { // by tens of decibels
+        const double none =
+            std::max(limit + 10, std::isfinite(best) ? std::min(std::ceil(best / 10 + 0.1) * 10, kMostDecibels) : kMostDecibels);
+        const double most = std::isfinite(worst) ? std::floor(worst / 10) * 10 : limit - 10;
+        const bool isNear = std::isfinite(worst) && none - worst < kNear * (none - limit);
+        return {none, std::min(isNear ? most : std::min(most, limit - 10), none - 10)};
     }
-    case Metric::snr: return {kMostDecibels, std::min({std::floor(std::isfinite(worst) ? worst / 10 : 0) * 10, limit - 10, 0.0})};
-    default: break;
-    }
-    return {0, roundUp(std::max(std::isfinite(worst) ? worst : 0, 1.5 * limit))};
+    const double none = moreIsBetter(metric) ? 1 : 0;
+    const double limitReach = std::abs(none - limit), reach = std::isfinite(worst) ? std::abs(none - worst) : std::isnan(worst) ? 1 : 0;
+    const bool isNear = reach > 0 && reach < kNear * limitReach;
+    const double whole = roundUp(isNear ? reach : std::max(reach, kBehindLimit * limitReach));
+    if (!moreIsBetter(metric)) return {0, whole};
+    return {1, 1 - std::min(whole, metric == Metric::cosine ? 2.0 : 1.0)};
 }
+
+std::string MetricScale::text(Metric metric) const
+{
+    const double width = std::abs(none - most);
+    if (moreIsBetter(metric) && metric != Metric::snr && width < 1e-3) return formatted("1 to 1 − %.3g", width); // beyond the digits of 1
+    return formatted("%.4g", none) + " to " + formatted("%.4g", most);
+}
+
+std::vector<double> MetricScale::lines() const { return {none + (most - none) / 2, most}; }
 
 } // namespace loopscope::viewer

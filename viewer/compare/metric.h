@@ -4,11 +4,13 @@
 
 #include "engine/api/inspector.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace loopscope::viewer {
 
@@ -45,8 +47,13 @@ struct MetricScale {
     double none = 0, most = 1;
     /// Length of the bar, 0 to 1.
     double place(double value) const;
+    /// Whether a value lies on the axis; else its place is an end of it.
+    bool holds(double value) const { return value >= std::min(none, most) && value <= std::max(none, most); }
+    std::string text(Metric metric) const; ///< "1 to 0.8"
+    std::vector<double> lines() const;     ///< values at which it is divided
 };
-/// `worst`: the worst measured value of all rows; `limit` lies on the axis, too.
-MetricScale scaleFor(Metric metric, double worst, double limit);
+/// `best`, `worst`: of the measured values of the rows that differ. `limit` lies on the axis, too, unless all rows are far nearer to
+/// equality.
+MetricScale scaleFor(Metric metric, double best, double worst, double limit);
 
 } // namespace loopscope::viewer

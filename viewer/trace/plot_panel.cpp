@@ -139,24 +139,41 @@ ResultPlot::Measured ResultPlot::measured(const TraceAnswer& answer, int x, cons
             return std::isnan(place) ? -INFINITY : place;
         });
     Range &xs = found.x, &values = found.y;
-    xs = values = {INFINITY, -INFINITY};
+    xs = values = {INFINITY, -INFINITY, true};
+    const auto take = [](Range& range, double number) {
+        range = {std::min(range.low, number), std::max(range.high, number), range.isWhole && number == std::floor(number)};
+    };
     for (const int row : found.byX) {
         const double place = at(row, x);
         if (!std::isfinite(place)) continue;
-        xs = {std::min(xs.low, place), std::max(xs.high, place)};
+        take(xs, place);
         for (const int c : ys)
-            if (const double y = at(row, c); std::isfinite(y)) values = {std::min(values.low, y), std::max(values.high, y)};
+            if (const double y = at(row, c); std::isfinite(y)) take(values, y);
     }
-    if (shape == Shape::bars && values.low <= values.high) values = {std::min(values.low, 0.0), std::max(values.high, 0.0)};
+    if (shape == Shape::bars && values.low <= values.high) values = {std::min(values.low, 0.0), std::max(values.high, 0.0), values.isWhole};
     const auto widen = [](Range& range) {
         if (range.low > range.high) range = {0, 1};
-        else if (range.low == range.high) range = {range.low - 0.5, range.high + 0.5};
+        else if (range.low == range.high) range = {range.low - 0.5, range.high + 0.5, range.isWhole};
     };
     widen(xs);
     widen(values);
-    const double step = niceStep(values.high - values.low, 6);
-    values = {std::floor(values.low / step) * step, std::ceil(values.high / step) * step};
+    const double step = values.step(6);
+    values = {std::floor(values.low / step) * step, std::ceil(values.high / step) * step, values.isWhole};
     return found;
+}
+
+double ResultPlot::Range::step(int most) const
+{
+    const double step = niceStep(high - low, most);
+    return isWhole ? std::max(1.0, step) : step;
+}
+
+std::vector<double> ResultPlot::Range::ticks(int most) const
+{
+    std::vector<double> all;
+    const double by = step(most);
+    for (double k = std::ceil(low / by - 1e-9); k * by <= high + by / 1e6; ++k) all.push_back(k * by + 0.0); // no "−0"
+    return all;
 }
 
 /// Many rows are sorted on another thread; until then nothing is drawn.
@@ -222,16 +239,13 @@ private:
 void ResultPlot::Painting::axes()
 {
     const Range &xs = m_plot.m_xRange, &ys = m_plot.m_yRange;
-    const double yStep = niceStep(ys.high - ys.low, 6),
-                 xStep = std::max(m_plot.m_x >= 0 ? 1e-300 : 1.0, niceStep(xs.high - xs.low, std::max(2, m_plot.width() / 80)));
-    for (double y = ys.low; y <= ys.high + yStep / 2; y += yStep) {
+    for (const double y : ys.ticks(6)) {
         m_painter.setPen(QPen(themed(Token::line), 1));
         m_painter.drawLine(QPointF(m_box.left(), py(y)), QPointF(m_box.right(), py(y)));
         m_painter.setPen(themed(Token::text2));
-        m_painter.drawText(QRectF(0, py(y) - 8, m_box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
-                           numberText(std::fabs(y) < yStep / 1e6 ? 0 : y));
+        m_painter.drawText(QRectF(0, py(y) - 8, m_box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, numberText(y));
     }
-    for (double x = std::ceil(xs.low / xStep) * xStep; x <= xs.high + xStep / 1e6; x += xStep) {
+    for (const double x : xs.ticks(m_plot.xTicks())) {
         m_painter.setPen(themed(Token::text2));
         m_painter.drawText(QRectF(px(x) - 40, m_box.bottom() + 4, 80, 14), Qt::AlignCenter, numberText(x));
     }
@@ -404,7 +418,14 @@ QJsonObject ResultPlot::describe() const
 {
     QJsonArray ys;
     for (const int c : m_ys) ys.append(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)]));
-    return {{"x", m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)])},
+    const auto numbers = [](const std::vector<double>& ticks) {
+        QJsonArray all;
+        for (const double tick : ticks) all.append(tick);
+        return all;
+    };
+    return {{"xTicks", m_byX.empty() ? QJsonArray() : numbers(m_xRange.ticks(xTicks()))},
+            {"yTicks", m_byX.empty() ? QJsonArray() : numbers(m_yRange.ticks(6))},
+            {"x", m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)])},
             {"ys", ys},
             {"shape", kShapes[static_cast<size_t>(m_shape)]},
             {"rows", static_cast<qint64>(m_byX.size())},

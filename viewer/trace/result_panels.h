@@ -12,6 +12,7 @@
 #include <QTableWidget>
 #include <QTreeWidget>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -98,6 +99,9 @@ protected:
 private:
     struct Range {
         double low = 0, high = 1;
+        bool isWhole = true; ///< nothing in it has a fraction: nor have the numbers of its axis
+        double step(int most) const;
+        std::vector<double> ticks(int most) const;
     };
     struct Measured {
         std::vector<int> byX;
@@ -107,6 +111,7 @@ private:
     static Measured measured(const TraceAnswer& answer, int x, const std::vector<int>& ys, Shape shape);
     void measure();
     double xOf(int row) const;
+    int xTicks() const { return std::max(2, width() / 80); } ///< at most
     double yOf(int row, int column) const;
     QRectF area() const;
     std::shared_ptr<const TraceAnswer> m_answer;

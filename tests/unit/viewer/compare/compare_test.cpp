@@ -51,14 +51,25 @@ private slots:
 
     void aScaleHoldsTheWorstAndTheLimit()
     {
-        const MetricScale cosine = scaleFor(Metric::cosine, 0.83, 0.96);
+        const MetricScale cosine = scaleFor(Metric::cosine, 0.99, 0.83, 0.96);
         QCOMPARE(cosine.none, 1.0);
         QCOMPARE(cosine.most, 0.8);
         QCOMPARE(cosine.place(0.9), 0.5);
-        const MetricScale distance = scaleFor(Metric::maxAbs, 0.03, 0.1);
+        const MetricScale distance = scaleFor(Metric::maxAbs, 0.01, 0.03, 0.1);
         QCOMPARE(distance.most, 0.2);
         QCOMPARE(distance.place(0.1), 0.5);
         QCOMPARE(distance.place(7), 1.0);
+    }
+    void axesFitWhatIsMeasured()
+    {
+        const MetricScale near = scaleFor(Metric::cosine, 0.99999, 0.9998, 0.99); // bars of a hundredth of the width say nothing
+        QVERIFY(near.place(0.9998) > 0.4 && !near.holds(0.99));
+        QCOMPARE(QString::fromStdString(near.text(Metric::cosine)), QString("1 to 1 − 0.0002"));
+        const MetricScale decibels = scaleFor(Metric::snr, 44, 31, 20);
+        QCOMPARE(decibels.none, 50.0);
+        QCOMPARE(decibels.most, 10.0); // the limit is among them
+        QVERIFY(decibels.place(44) > 0 && decibels.place(44) < 0.2);
+        QVERIFY(decibels.holds(20));
     }
 
     // --- pictures -------------------------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@
 #include <QToolButton>
 #include <QTreeWidget>
 
+#include <cmath>
+
 namespace loopscope::viewer::testing {
 namespace {
 
@@ -280,6 +282,16 @@ private slots:
         QCOMPARE(f.find<QTableView>("resultTable")->currentIndex().row(), 0);
         QCOMPARE(f.find<ResultPlot>("resultPlot")->describe()["ys"].toArray(), (QJsonArray{"min", "max", "mean"}));
         QVERIFY(f.panels[1]->state().isEmpty()); // nobody has chosen it
+    }
+    void aPlotOfWholeNumbersHasNoFractions()
+    {
+        Fixture f;
+        auto* plot = f.find<ResultPlot>("resultPlot");
+        f.run("SELECT 27 AS iteration, 3 AS hits");
+        QCOMPARE(plot->describe()["xTicks"].toArray(), (QJsonArray{27}));
+        for (const QJsonValue& tick : plot->describe()["yTicks"].toArray()) QCOMPARE(tick.toDouble(), std::floor(tick.toDouble()));
+        f.run("SELECT 0 AS iteration, 0.5 AS mean UNION ALL SELECT 2, 0.75");
+        QCOMPARE(plot->describe()["xTicks"].toArray(), (QJsonArray{0, 1, 2}));
     }
     void thePlotsMenuIsForItsAnswerOnly()
     {
