@@ -14,8 +14,9 @@ struct PartialModel {
     std::vector<Error> faults; ///< all that is wrong, with its place; at least one
 };
 
-/// Reads a TFLite or Circle file as far as it goes: what is lost is left out, operators without a readable kind are named by the number of
-/// their code, constants that are cut off have no data. The model has passed verifyModel. Errors: badFile, as of loadModel() (nothing is
+/// Reads a TFLite, Circle, binary GraphDef or .lsir file, or the graph of a SavedModel, as far as it goes: what is lost is left out,
+/// operators without a readable kind are named by the number of their code, nodes that others read are of the kind "Lost", constants that
+/// are cut off have no data. The model has passed verifyModel. Errors: badFile, as of loadModel() (nothing is
 /// left, or the file is of a format that has no parts).
 Result<PartialModel> loadWhatCanBeRead(const std::string& path);
 

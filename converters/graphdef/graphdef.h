@@ -22,6 +22,9 @@ inline constexpr std::string_view kMetaGraphEntry = "meta_graph";
 /// Reads a GraphDef or a MetaGraphDef, whichever the content is. The first graph is the GraphDef's own nodes, the others are the
 /// functions of its library. Errors: badFile, with the node's name where there is one: `m.pb: node 'y': unknown input node 'x'`.
 Result<Model> importGraphDef(const std::string& path, Bytes content);
+/// What is left of such a file, or of a SavedModel's own message, that is cut off or damaged, binary. Nodes that others read and that are
+/// gone are of the kind "Lost". All that is wrong comes to `faults`. Errors: badFile (nothing can be made of it).
+Result<Model> importGraphDefPart(std::span<const std::byte> content, std::vector<Error>& faults);
 Result<Model> importGraphDefText(const std::string& path, Bytes content);
 
 /// Write a model of dialect tf as GraphDef. Errors: unsupported, what a GraphDef has no form for, all of it in one message (other

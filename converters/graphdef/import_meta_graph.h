@@ -6,6 +6,9 @@
 #include "engine/ir/model.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace loopscope::tfpb {
 class GraphDef;
@@ -17,5 +20,9 @@ namespace loopscope::graphdef {
 /// The message is left without its strings and tensors. `fileBytes` bounds what it may stand for.
 Result<Model> modelOf(tfpb::GraphDef& graph, size_t fileBytes);
 Result<Model> modelOf(tfpb::MetaGraphDef& metaGraph, size_t fileBytes);
+
+enum class PartOf : uint8_t { graphDef, metaGraph, savedModel };
+/// What is left of a binary message; all that is wrong with it comes to `faults`.
+Result<Model> partOf(std::string_view bytes, PartOf kind, std::vector<Error>& faults);
 
 } // namespace loopscope::graphdef

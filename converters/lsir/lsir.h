@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace loopscope {
 
@@ -30,7 +31,11 @@ bool looksLikeLsir(std::span<const std::byte> content);
 /// Errors: badFile, `PATH:LINE:COL: …` with further errors as notes; a side file that is missing, short or does not match its hash.
 Result<Model> importLsir(const std::string& path, Bytes content);
 
-/// The same for a text that comes from no file (it can have no side files). `name` stands in messages.
+/// What is left of a text with errors: lines that are wrong, and those that hang on them, are passed over. All of it comes to `faults`.
+/// Errors: badFile (nothing is left).
+Result<Model> importLsirPart(const std::string& path, Bytes content, std::vector<Error>& faults);
+
+/// As importLsir() for a text that comes from no file (it can have no side files). `name` stands in messages.
 Result<Model> modelFromText(std::string_view text, std::string_view name);
 
 /// Writes the canonical text, and the side file if there is one. Existing files are refused unless `overwrite`.

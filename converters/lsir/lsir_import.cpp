@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace loopscope {
 
@@ -104,6 +105,78 @@ Result<Model> importLsir(const std::string& path, Bytes content)
 {
     // Tokens are views into the content; the model keeps none of them.
     return complete(parseText(asText(content.view())), path);
+}
+
+namespace {
+
+/// A text whose wrong lines are taken out until the rest can be read.
+class TextPart {
+public:
+    explicit TextPart(std::string_view text)
+    {
+        for (size_t at = 0; at <= text.size();) {
+            const size_t end = std::min(text.find('\n', at), text.size());
+            m_lines.emplace_back(text.substr(at, end - at));
+            at = end + 1;
+        }
+    }
+    std::string text() const
+    {
+        std::string all;
+        for (const std::string& line : m_lines) all += line + "\n";
+        return all;
+    }
+    void mend(const TextError& error)
+    {
+        const size_t at = std::min<size_t>(std::max<uint32_t>(error.line, 1), m_lines.size()) - 1;
+        if (error.message.starts_with("found the end of the text")) m_lines.emplace_back("}");
+        else if (error.message.starts_with("found a graph inside graph") && at > 0) m_lines[at - 1] += "\n}"; // places are told no more
+        else if (isEmpty(m_lines[at]) || m_lines[at].find_first_not_of(" \t\r}") == std::string::npos) takeGraphAt(at);
+        else m_lines[at].clear();
+    }
+
+private:
+    static bool isEmpty(const std::string& line) { return line.find_first_not_of(" \t\r") == std::string::npos; }
+
+    /// From the head before a line to the end behind it.
+    void takeGraphAt(size_t at)
+    {
+        size_t first = at, last = at;
+        while (first > 0 && !m_lines[first].starts_with("graph ")) --first;
+        while (last + 1 < m_lines.size() && m_lines[last].find_first_not_of(" \t\r") != m_lines[last].find('}')) ++last;
+        for (size_t i = first; i <= last; ++i) m_lines[i].clear();
+    }
+
+    std::vector<std::string> m_lines;
+};
+
+} // namespace
+
+Result<Model> importLsirPart(const std::string& path, Bytes content, std::vector<Error>& faults)
+{
+    constexpr int kMostRounds = 100;
+    constexpr size_t kMostFaults = 100;
+    TextPart part(asText(content.view()));
+    const auto tell = [&](const TextError& error) {
+        if (faults.size() < kMostFaults)
+            faults.push_back(
+                Error(ErrorCode::badFile, error.message).at(path + ":" + std::to_string(error.line) + ":" + std::to_string(error.column)));
+    };
+    std::string text = part.text();
+    ParsedText parsed = parseText(text);
+    for (int round = 0; !parsed.errors.empty(); ++round) {
+        if (round == kMostRounds) return textError(parsed.errors, path);
+        for (const TextError& error : parsed.errors) tell(error);
+        for (const TextError& error : parsed.errors) part.mend(error);
+        text = part.text();
+        parsed = parseText(text);
+    }
+    for (const TextError& error : unknownOperators(parsed)) tell(error);
+    Model model = std::move(parsed.model);
+    Result<std::vector<TextBlob>> blobs = mapSideBlobs(parsed.sideBlobs, path);
+    Status status = blobs.ok() ? resolveBlobs(model, *blobs) : Status(std::move(blobs).takeError());
+    if (!status.ok()) faults.push_back(std::move(status).takeError());
+    return model;
 }
 
 Result<Model> modelFromText(std::string_view text, std::string_view name)

@@ -65,6 +65,12 @@ private slots:
         QVERIFY(cut[0].note.section(' ', 0, 0).toInt() < all[0].note.section(' ', 0, 0).toInt());
         QCOMPARE(cut.back().note, QString("cut off or damaged"));
     }
+    void graphsOfATextAreCounted()
+    {
+        const QByteArray whole = "graph main(x: f32[2]) {\n  return x\n}\n\ngraph cut(y: f32[2]) {\n  z = neg(y)";
+        QCOMPARE(filePartsOf(whole), (QList<FilePart>{{State::partly, "Graphs", "1 of 2"}}));
+        QVERIFY(hasReadablePart(filePartsOf(whole)) && hasReadablePart(filePartsOf(whole.first(20) + "\n")));
+    }
     void pagesOfARecordingAreCounted()
     {
         QByteArray file = QByteArray("SQLite format 3").append('\0') + QByteArray("\x10\0", 2) + QByteArray(10, '\0') +

@@ -191,6 +191,33 @@ private slots:
         QVERIFY(find("filePage")->isVisible());
     }
 
+    void whatCouldBeReadOfOtherFormatsIsShown()
+    {
+        const auto writeCut = [&](const QString& path, qint64 eighths) {
+            QFile file(path);
+            if (file.open(QIODevice::ReadWrite)) file.resize(file.size() * eighths / 8);
+        };
+        const QString graph = m_folder->path() + "/cut.pb", text = m_folder->path() + "/cut.lsir";
+        QVERIFY(m_services->runCommand({"convert", "samples/text/v1_collatz.lsir", "-o", graph.toStdString()}).ok());
+        writeCut(graph, 7);
+        QVERIFY(QFile::copy("samples/text/collatz.lsir", text));
+        QVERIFY(QFile::setPermissions(text, QFile::ReadOwner | QFile::WriteOwner));
+        writeCut(text, 5);
+        for (const QString& path : {graph, text}) {
+            beside({path});
+            auto* const show = find<QPushButton>("showPart");
+            QVERIFY2(show->isVisible(), qPrintable(path));
+            show->click();
+            settle();
+            QVERIFY2(m_window->document(), qPrintable(path));
+            QVERIFY(!m_window->document()->model().graphs.front().operators.empty());
+            QVERIFY(!m_window->document()->problems().empty());
+            QVERIFY(!m_window->action("run")->isEnabled());
+            m_window->tabs().closeFront();
+            settle();
+        }
+    }
+
     void aFileWithoutAGraphOffersNothing()
     {
         const QString path = m_folder->path() + "/notes.txt";

@@ -195,6 +195,24 @@ QList<FilePart> graphParts(QByteArrayView bytes)
     return parts;
 }
 
+/// A text in our own language: graphs whose brace closes them are whole.
+QList<FilePart> textParts(QByteArrayView bytes)
+{
+    qint64 begun = 0, ended = 0;
+    for (qsizetype at = 0; at < bytes.size();) {
+        const qsizetype end = bytes.indexOf('\n', at);
+        const QByteArrayView line = bytes.sliced(at, (end < 0 ? bytes.size() : end) - at).trimmed();
+        begun += line.startsWith("graph ") ? 1 : 0;
+        ended += line == QByteArrayView("}") && ended < begun ? 1 : 0;
+        if (end < 0) break;
+        at = end + 1;
+    }
+    if (begun == 0) return {};
+    FilePart graphs = counted(text("Graphs"), ended, begun);
+    if (graphs.state == FilePart::State::missing) graphs.state = FilePart::State::partly; // its lines are there
+    return {graphs};
+}
+
 QList<FilePart> recordingParts(QByteArrayView bytes)
 {
     using State = FilePart::State;
@@ -217,13 +235,16 @@ QList<FilePart> filePartsOf(QByteArrayView bytes)
     if (bytes.size() >= 8 && (bytes.sliced(4, 4) == "TFL3" || bytes.sliced(4, 4) == "CIR0")) return flatParts(bytes);
     if (bytes.startsWith("SQLite format 3")) return recordingParts(bytes);
     if (bytes.size() > 1 && (bytes[0] == 0x0a || bytes[0] == 0x08)) return graphParts(bytes);
-    return {};
+    return bytes.first(std::min<qsizetype>(bytes.size(), 1024)).contains('\0') ? QList<FilePart>() : textParts(bytes);
 }
 
 bool hasReadablePart(const QList<FilePart>& parts)
 {
-    return std::ranges::any_of(
-        parts, [](const FilePart& part) { return part.text == text("Subgraphs") && part.state != FilePart::State::missing; });
+    return std::ranges::any_of(parts, [](const FilePart& part) {
+        const bool isContent = part.text == text("Subgraphs") || part.text == text("Nodes") ||
+                               part.text == text("Graphs of the SavedModel") || part.text == text("Graphs");
+        return isContent && part.state != FilePart::State::missing;
+    });
 }
 
 } // namespace loopscope::viewer
