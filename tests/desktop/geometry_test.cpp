@@ -2,6 +2,7 @@
 // the window and of the text.
 #include "driven_window.h"
 #include "viewer/widgets/parts.h"
+#include "viewer/widgets/rows.h"
 
 #include <QAbstractItemView>
 #include <QAbstractScrollArea>
@@ -277,6 +278,39 @@ private slots:
         };
         QTRY_VERIFY(!row()["value"].toString().isEmpty());
         QVERIFY2(!row()["cut"].toBool(), qPrintable(row()["text"].toString() + " " + row()["value"].toString()));
+    }
+    /// A name, a type and where it comes from do not fit into one line of a narrow column: the name has the line then.
+    void propertiesCutNoNames()
+    {
+        open("conv_classifier.lsir");
+        m_window->resize(1280, 800);
+        QVERIFY(m_window->document()->select("main/conv_2d#0"));
+        enter("panelProperties");
+        auto* const table = find<QTreeView>("propertyTable");
+        const auto typedRow = [&](int role, int column) {
+            for (int row = 0; row < table->model()->rowCount(); ++row)
+                if (const QString text = table->model()->index(row, column).data(role).toString(); text.contains("f32[")) return row;
+            return -1;
+        };
+        const auto roomOf = [&](int column) { return table->columnWidth(column) - 16; };
+        const auto widthOf = [](const QString& text) {
+            return QFontMetrics(Theme::instance().font(FontUse::value)).horizontalAdvance(text);
+        };
+        const int below = typedRow(noteRole, 1), beside = typedRow(Qt::DisplayRole, 2);
+        QVERIFY2((below >= 0) != (beside >= 0), qPrintable(QString("%1 %2").arg(below).arg(beside)));
+        if (beside >= 0) { // all of it fits
+            for (const int column : {1, 2}) QVERIFY(widthOf(table->model()->index(beside, column).data().toString()) <= roomOf(column));
+        } else {
+            QVERIFY(table->model()->index(below, 2).data().toString().isEmpty());
+        }
+        // In a wide table all of it stands in one line.
+        auto* const alone = m_window->area()->panel("panelProperties");
+        table->setFixedWidth(900);
+        QTest::qWait(20);
+        QVERIFY(alone && typedRow(Qt::DisplayRole, 2) >= 0 && typedRow(noteRole, 1) < 0);
+        table->setMinimumWidth(0);
+        table->setMaximumWidth(QWIDGETSIZE_MAX);
+        QTest::qWait(20);
     }
     void aNarrowWindowDoesNotScrollSideways()
     {

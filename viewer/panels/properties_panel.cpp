@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kBins = 40;
 constexpr int kHistogramRows = 4;
+constexpr int kAround = 16; ///< both margins of a cell, and a bit
 
 class PropertyModel : public QAbstractTableModel {
     Q_OBJECT
@@ -29,6 +30,14 @@ public:
         endResetModel();
     }
     const PropertyRow& row(int index) const { return m_rows[static_cast<size_t>(index)]; }
+    /// Types and notes below the values that they belong to: a line is too short for all three.
+    void setTwoLines(bool on)
+    {
+        if (on == m_hasTwoLines) return;
+        m_hasTwoLines = on;
+        emit layoutChanged();
+    }
+    bool hasTwoLines(int index) const { return m_hasTwoLines && !row(index).type.isEmpty(); }
     int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : 4; }
     QVariant data(const QModelIndex& index, int role) const override
@@ -54,14 +63,15 @@ public:
             return role == toneRole ? QVariant(static_cast<int>(Tone::text2)) : QVariant();
         case 1:
             if (role == Qt::DisplayRole) return at.value;
+            if (role == noteRole && hasTwoLines(index.row())) return at.type + (at.note.isEmpty() ? QString() : " · " + at.note);
             if (role == addressRole && !at.address.isEmpty()) return at.address;
             if (role == toneRole) return static_cast<int>(at.isCode ? Tone::text : Tone::text2);
             return role == monoRole ? QVariant(at.isCode) : QVariant();
         case 2:
-            if (role == Qt::DisplayRole) return at.type;
+            if (role == Qt::DisplayRole) return hasTwoLines(index.row()) ? QString() : at.type;
             return role == monoRole ? QVariant(true) : QVariant();
         default:
-            if (role == Qt::DisplayRole) return at.note;
+            if (role == Qt::DisplayRole) return hasTwoLines(index.row()) ? QString() : at.note;
             if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
             return role == toneRole ? QVariant(static_cast<int>(Tone::text3)) : QVariant();
         }
@@ -69,6 +79,7 @@ public:
 
 private:
     std::vector<PropertyRow> m_rows;
+    bool m_hasTwoLines = false;
 };
 
 /// Scales of channels on a logarithmic axis.
@@ -115,14 +126,26 @@ private:
 class PropertyDelegate : public RowDelegate {
 public:
     using RowDelegate::RowDelegate;
-    /// Names and words take the room of the columns behind them that are empty.
+    /// Names and words take the room of the columns behind them that are empty, notes as much as they have words.
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
         QStyleOptionViewItem wide = option;
         const auto* const view = qobject_cast<const QTreeView*>(option.widget);
-        for (int column = index.column() + 1; index.column() == 1 && view != nullptr && column < index.model()->columnCount(); ++column) {
-            if (!index.siblingAtColumn(column).data().toString().isEmpty()) break;
-            wide.rect.setRight(std::min(wide.rect.right() + view->columnWidth(column), view->viewport()->width() - 1));
+        const auto textAt = [&](int column) { return index.siblingAtColumn(column).data().toString(); };
+        if (view != nullptr && index.column() > 0 && textAt(2).isEmpty()) {
+            const int left = view->columnViewportPosition(1), right = view->viewport()->width() - 1;
+            const QString note = textAt(3);
+            const auto widthOf = [](const QString& text, const QFont& font) {
+                return text.isEmpty() ? 0 : QFontMetrics(font).horizontalAdvance(text) + kAround;
+            };
+            // The value wins; the note gets what is left of the line.
+            const int value = widthOf(textAt(1), Theme::instance().font(FontUse::value));
+            int noted = std::min(widthOf(note, Theme::instance().font(FontUse::body)), std::max(0, right - left - value));
+            if (noted < 2 * kAround) noted = 0; // not even its beginning
+            if (index.column() == 1) wide.rect.setRight(right - noted);
+            if (index.column() == 3) wide.rect.setLeft(right - noted);
+            if (index.column() == 3 && noted == 0) return;
+            if (index.column() == 2) return;
         }
         RowDelegate::paint(painter, wide, index);
     }
@@ -145,26 +168,37 @@ class PropertyView : public RowView {
     static constexpr int kLooked = 200; ///< rows
 
 public:
-    PropertyView() : RowView("propertyTable", "Properties") { setUniformRowHeights(false); }
+    PropertyView() : RowView("propertyTable", "Properties")
+    {
+        setUniformRowHeights(false);
+        header()->setMinimumSectionSize(1);
+    }
     void place()
     {
         const int width = viewport()->width();
         // Names win: their column is as wide as they are, up to nearly half of the table.
         const QFontMetrics metrics(Theme::instance().font(FontUse::body));
-        int widest = 0;
-        bool hasMore = false; // types and notes
-        for (int row = 0; model() != nullptr && row < std::min(kLooked, model()->rowCount()); ++row) {
-            widest = std::max(widest, metrics.horizontalAdvance(model()->index(row, 0).data().toString()));
-            hasMore = hasMore || !model()->index(row, 2).data().toString().isEmpty();
+        const QFontMetrics mono(Theme::instance().font(FontUse::value));
+        int widest = 0, value = 0, type = 0, note = 0; // of rows that have all three
+        auto* const rows = static_cast<PropertyModel*>(model());
+        for (int row = 0; rows != nullptr && row < std::min(kLooked, rows->rowCount()); ++row) {
+            const PropertyRow& at = rows->row(row);
+            widest = std::max(widest, metrics.horizontalAdvance(at.name));
+            if (at.type.isEmpty()) continue;
+            value = std::max(value, mono.horizontalAdvance(at.value) + kAround);
+            type = std::max(type, mono.horizontalAdvance(at.type) + kAround);
+            note = std::max(note, metrics.horizontalAdvance(at.note) + kAround);
         }
         const int least = std::min(width * 26 / 100, 120 * Theme::instance().textPercent() / 100);
-        const int name = std::clamp(widest + 20, least, std::max(least, width * (hasMore ? 45 : 60) / 100));
-        const int note = width * 24 / 100;
-        const int rest = width - name - note;
+        const int name = std::clamp(widest + 20, least, std::max(least, width * (type > 0 ? 45 : 60) / 100));
+        const int rest = width - name;
+        const bool isOneLine = value + type + note <= rest;
+        if (rows != nullptr) rows->setTwoLines(!isOneLine);
+        const int behind = isOneLine && type > 0 ? type + note : rest / 4;
         header()->resizeSection(0, name);
-        header()->resizeSection(1, rest * 52 / 100);
-        header()->resizeSection(2, rest - rest * 52 / 100);
-        header()->resizeSection(3, note);
+        header()->resizeSection(1, rest - behind);
+        header()->resizeSection(2, isOneLine ? type : 0);
+        header()->resizeSection(3, behind - (isOneLine ? type : 0));
     }
 
 protected:
@@ -287,7 +321,7 @@ private:
         PropertySheet sheet = propertiesOf(document());
         m_head->set(sheet);
         m_model.setRows(std::move(sheet.rows));
-        m_view->place();
+        m_view->place(); // which decides how high rows are
         for (int row = 0; row < m_model.rowCount(); ++row)
             if (!m_model.row(row).scales.empty()) {
                 m_view->setIndexWidget(m_model.index(row, 1), new ScaleHistogram(m_model.row(row).scales, m_view));
