@@ -45,7 +45,8 @@ Result<viewer::ProvedForm> TerminalBackend::proveRaised(const std::stop_token& s
 
 Result<std::vector<viewer::ProvedRewrite>> TerminalBackend::proveFused(const std::stop_token& stop) const
 {
-    if (!m_fusedSide) return Error(ErrorCode::unsupported, "the other side is no fused form of the model").at(name());
+    if (!m_fusedSide || !m_fusedSide->file.empty())
+        return Error(ErrorCode::unsupported, "the other side is no fused form of the model").at(name());
     std::vector<viewer::FusionSwitch> off;
     for (const viewer::FusedSide::Rewrite& rewrite : m_fusedSide->rewrites)
         if (!rewrite.isOn) off.push_back(rewrite.place);

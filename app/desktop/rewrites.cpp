@@ -24,8 +24,15 @@ Result<FusionReport> fuseFor(Model& model, const RunTarget& target, const std::v
 
 viewer::FusedSide::Rewrite rowOf(const Fusion& fusion, bool isOn)
 {
-    return {{fusion.rule, fusion.graph, fusion.where},  fusion.to, fusion.name, fusion.from,
-            std::string(equalityText(fusion.equality)), isOn};
+    return {{fusion.rule, fusion.graph, fusion.where},
+            fusion.to,
+            fusion.name,
+            fusion.from,
+            std::string(equalityText(fusion.equality)),
+            isOn,
+            {},
+            {},
+            {}};
 }
 
 } // namespace

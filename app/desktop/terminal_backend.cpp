@@ -1,6 +1,7 @@
 #include "app/desktop/terminal_backend.h"
 
 #include "app/commands/commands.h"
+#include "app/desktop/file_rewrites.h"
 #include "app/desktop/rewrites.h"
 #include "app/output/console.h"
 #include "app/terminal/completion.h"
@@ -96,7 +97,7 @@ viewer::ComparedRun TerminalBackend::compared() const
 {
     const std::shared_ptr<const Reference> reference = m_terminal->session().reference();
     if (!m_labels) m_labels = labelsOf(m_path, model());
-    if (reference && reference->model() && !m_labelsThere) m_labelsThere = labelsOf(m_against, *reference->model());
+    if (reference && reference->model() && !m_labelsThere) m_labelsThere = labelsOf(viewer::fileOfSide(m_against), *reference->model());
     return {.reference = reference,
             .root = m_terminal->target().graph,
             .path = m_against,
@@ -109,12 +110,21 @@ Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& 
 {
     const std::string against = arguments.text("against");
     const bool isFused = against.starts_with(viewer::kFusedSide);
+    const std::string other = viewer::fileOfSide(against);
+    const bool isKernels = against.starts_with(viewer::kKernelsSide);
+    const bool isModel = !against.empty() && !isFused && !isKernels && !other.ends_with(".npz") && !isTraceFile(other);
     Arguments alone = arguments;
-    if (isFused) alone.unset("against");
+    if (isFused || isKernels || isModel) alone.unset("against");
     LS_TRY(DebugSubject subject, openSubject(alone));
     std::unique_ptr<TerminalBackend> backend(new TerminalBackend);
     if (isFused) {
         LS_TRY(backend->m_fusedSide, holdAgainstFused(subject, viewer::switchedOff(against), arguments));
+    } else if (isKernels) {
+        LS_CHECK_OK(holdAgainstKernels(subject, against.substr(viewer::kKernelsSide.size()), arguments));
+    } else if (isModel && !subject.isReplay) {
+        LS_TRY(backend->m_fusedSide, holdAgainstRewritten(subject, other, viewer::switchedOff(against), arguments));
+    } else if (isModel) { // the subject of a recording knows what it was recorded from
+        LS_TRY(subject, openSubject(arguments));
     }
     backend->m_path = arguments.has("trace") ? arguments.text("trace") : arguments.positionals.front();
     backend->m_against = against;

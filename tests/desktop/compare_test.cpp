@@ -50,6 +50,22 @@ private slots:
         QVERIFY(CompareDesk::of(*m_window->document()).drift() != nullptr);
     }
 
+    void theModelIsHeldAgainstOtherKernels()
+    {
+        open("quantized_layer.lsir", {{"x", "@1"}});
+        QVERIFY(m_window->run("compareKernels.xnnpack"));
+        settle();
+        QCOMPARE(m_window->task(), Task::compare);
+        const CompareDesk& desk = CompareDesk::of(*m_window->document());
+        QVERIFY2(desk.drift() != nullptr, qPrintable(desk.problem()));
+        QCOMPARE(desk.judgement().comparedRows(), int64_t(3));
+        QCOMPARE(desk.nameOf(CompareSide::here), QString("quantized_layer.lsir"));
+        QCOMPARE(desk.nameOf(CompareSide::there), QString("quantized_layer.lsir on xnnpack kernels"));
+        QVERIFY2(m_window->windowTitle().startsWith("quantized_layer.lsir against xnnpack kernels"), qPrintable(m_window->windowTitle()));
+        QVERIFY(!desk.canSwap());
+        QCOMPARE(m_window->document()->backend().inputs().front().source, std::string("@1"));
+    }
+
     void aReloadKeepsTheOtherSide()
     {
         m_window->openSample(2); // by cosine similarity

@@ -201,6 +201,48 @@ private slots:
             QVERIFY(std::ranges::find(desk.scenes()->onlyHere, address) == desk.scenes()->onlyHere.end());
     }
 
+    void rewritesBetweenTwoFilesAreRows()
+    {
+        const QString fused = m_folder->path() + "/fused.lsir";
+        QVERIFY(m_services->runCommand({"fuse", "tests/cli/fusion.lsir", "-o", fused.toStdString()}).ok());
+        open("tests/cli/fusion.lsir", {{"x", "@1"}, {"image", "@2"}});
+        m_window->compareWith(fused);
+        settle();
+        CompareDesk& desk = CompareDesk::of(*m_window->document());
+        QVERIFY2(desk.drift() != nullptr, qPrintable(desk.problem()));
+        QVERIFY2(m_window->windowTitle().contains("against fused.lsir"), qPrintable(m_window->windowTitle()));
+        enter("panelRewrites");
+        auto* table = qobject_cast<QTreeView*>(find("rewriteTable"));
+        QVERIFY(table != nullptr);
+        const auto rowOf = [&] { return static_cast<int>(rowsOf(table).indexOf(QRegularExpression("^softmax \\| .*so1.*"))); };
+        QVERIFY2(rowOf() >= 0, qPrintable(rowsOf(table).join('\n')));
+        // What comes out of it was measured, and both sides are selected.
+        QVERIFY2(!rowsOf(table)[rowOf()].section(" | ", 3, 3).isEmpty(), qPrintable(rowsOf(table)[rowOf()]));
+        table->setCurrentIndex({});
+        table->setCurrentIndex(table->model()->index(rowOf(), 0));
+        settle();
+        QCOMPARE(desk.selected(CompareSide::here).size(), size_t(3));
+        QCOMPARE(desk.selected(CompareSide::there).size(), size_t(1));
+        for (const std::string& address : desk.selected(CompareSide::here))
+            QVERIFY(std::ranges::find(desk.scenes()->onlyHere, address) == desk.scenes()->onlyHere.end());
+        // Switched off B computes it as A does; switched on again it is as in its file.
+        const auto count = [&] {
+            return CompareDesk::of(*m_window->document()).modelOf(CompareSide::there)->graphs.front().operators.size();
+        };
+        const size_t before = count();
+        type(" ");
+        settle();
+        table = qobject_cast<QTreeView*>(find("rewriteTable"));
+        QVERIFY2(rowsOf(table)[rowOf()].endsWith("✕ off"), qPrintable(rowsOf(table)[rowOf()]));
+        QCOMPARE(count(), before + 2);
+        QVERIFY2(m_window->windowTitle().contains("against fused.lsir"), qPrintable(m_window->windowTitle()));
+        type(" ");
+        settle();
+        table = qobject_cast<QTreeView*>(find("rewriteTable"));
+        QVERIFY(rowsOf(table)[rowOf()].endsWith("✓ on"));
+        QCOMPARE(count(), before);
+    }
+
     void layersInFunctionsAreFusedAsOnTheCommandLine()
     {
         open("tests/cli/fusion_called.lsir", {{"x", "@1"}});
@@ -343,6 +385,13 @@ private slots:
         auto* const graph = qobject_cast<GraphPanel*>(m_window->area()->panel("panelGraph"));
         const QString callout = graph->canvas().describe()["callout"].toString();
         QVERIFY2(callout.startsWith("failed at step 1 "), qPrintable(callout));
+        QVERIFY2(!callout.contains("main/gather#1:"), qPrintable(callout)); // it stands beside it
+        // It covers no operator, where there is room at the side of the one that failed.
+        const QRectF box = graph->canvas().cards().calloutBox();
+        QVERIFY(!box.isEmpty());
+        const Scene& scene = *graph->canvas().scene();
+        for (size_t node = 0; node < scene.nodes.size(); ++node)
+            QVERIFY2(!graph->canvas().camera().nodeRect(static_cast<int>(node)).intersects(box), scene.nodes[node].id.c_str());
         QCOMPARE(graph->canvas().cards().callout().address, std::string("main/gather#1"));
         QStringList operands; // lines to what failed, with what they carry
         for (const QJsonValue& mark : graph->canvas().describe()["edgeMarks"].toArray())

@@ -17,18 +17,32 @@ std::string takeUntil(std::string_view& text, char mark)
 
 } // namespace
 
-std::string fusedSideText(const std::vector<FusionSwitch>& off)
+namespace {
+
+std::string linesOf(const std::vector<FusionSwitch>& off)
 {
-    std::string text(kFusedSide);
+    std::string text;
     for (const FusionSwitch& each : off) text += each.rule + "\t" + each.graph + "\t" + each.where + "\n";
     return text;
 }
 
+} // namespace
+
+std::string fusedSideText(const std::vector<FusionSwitch>& off) { return std::string(kFusedSide) + linesOf(off); }
+
+std::string rewrittenSideText(const std::string& file, const std::vector<FusionSwitch>& off)
+{
+    return off.empty() ? file : file + "\n" + linesOf(off);
+}
+
+std::string fileOfSide(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 std::vector<FusionSwitch> switchedOff(std::string_view text)
 {
     std::vector<FusionSwitch> off;
-    if (!text.starts_with(kFusedSide)) return off;
-    text.remove_prefix(kFusedSide.size());
+    const size_t begin = text.starts_with(kFusedSide) ? kFusedSide.size() : text.find('\n') + 1;
+    if (begin == 0) return off; // a file alone
+    text.remove_prefix(begin);
     while (!text.empty()) {
         const std::string line = takeUntil(text, '\n');
         std::string_view rest = line;

@@ -56,7 +56,7 @@ QString CompareDesk::nameOf(CompareSide side) const
     const QString here = toText(m_document.backend().name()), there = m_run.reference ? toText(m_run.reference->name()) : QString();
     if (here != there) return side == CompareSide::here ? here : there;
     // Two files of one name: their folders tell them apart.
-    const QFileInfo file(toText(side == CompareSide::here ? m_document.backend().path() : m_run.path));
+    const QFileInfo file(toText(side == CompareSide::here ? m_document.backend().path() : fileOfSide(m_run.path)));
     return file.dir().dirName() + '/' + file.fileName();
 }
 
@@ -71,7 +71,7 @@ QString CompareDesk::detailOf(CompareSide side) const
     const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
     QStringList parts;
     if (most != counts.end() && most->first != DType::unknown) parts.append(toText(std::string(dtypeName(most->first))));
-    const QFileInfo file(toText(side == CompareSide::here ? m_document.backend().path() : m_run.path));
+    const QFileInfo file(toText(side == CompareSide::here ? m_document.backend().path() : fileOfSide(m_run.path)));
     if (file.isFile()) parts.append(QLocale::c().formattedDataSize(file.size(), 1, QLocale::DataSizeSIFormat));
     return parts.join(QStringLiteral(", "));
 }

@@ -57,8 +57,10 @@ public:
     /// The class that each side gives its highest score. None: nothing looks like scores, or they are being read.
     const std::optional<TopClasses>& topClasses() const { return m_topClasses; }
     /// Both sides can change places: the other one is no bundle of arrays, which nothing can run.
-    bool canSwap() const { return reference() && reference()->model() && !m_document.backend().fused(); }
-    void swapSides() { emit swapRequested(); }
+    bool canSwap() const
+    {
+        return reference() && reference()->model() && !m_run.path.starts_with(kFusedSide) && !m_run.path.starts_with(kKernelsSide);
+    }
 
     /// How rows are judged.
     Judgement& judgement() { return m_judgement; }
@@ -82,6 +84,8 @@ public:
     void selectAt(CompareSide side, const std::string& address);
     /// What a rewrite of the fused model was made of, and what it made.
     void selectRewrite(int rewrite);
+    /// What is compared of what comes out of it; −1: nothing.
+    int rowOfRewrite(int rewrite) const;
     /// The first row over the limit, then the next one by order of execution; `step` −1: backwards. False: there is none.
     /// A row of a loop counts by its first write over the limit.
     bool goToDifference(int step);

@@ -96,7 +96,7 @@ ComparePane::ComparePane(Document& document, CompareSide side)
         m_swap = new QAction(tr("Swap A and B"), this);
         m_swap->setObjectName("compareSwap");
         m_swap->setIcon(themedIcon("swap"));
-        connect(m_swap, &QAction::triggered, &m_desk, &CompareDesk::swapSides);
+        connect(m_swap, &QAction::triggered, &m_desk, &CompareDesk::swapRequested);
     } else {
         connect(&m_desk, &CompareDesk::placesChanged, this, &Panel::stateChanged);
     }

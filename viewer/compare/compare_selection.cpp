@@ -49,14 +49,20 @@ std::vector<std::string> CompareDesk::partnersOf(CompareSide side, const std::st
     return partners;
 }
 
+int CompareDesk::rowOfRewrite(int rewrite) const
+{
+    int row = -1;
+    if (rewrite >= 0 && static_cast<size_t>(rewrite) < m_rewrites.size())
+        for (const std::string& address : m_rewrites[static_cast<size_t>(rewrite)].here)
+            row = std::max(row, m_judgement.worstOf(m_judgement.rowsAt(address)));
+    return row;
+}
+
 void CompareDesk::selectRewrite(int rewrite)
 {
     if (rewrite < 0 || static_cast<size_t>(rewrite) >= m_rewrites.size()) return;
     const RewritePlaces& places = m_rewrites[static_cast<size_t>(rewrite)];
-    if (places.here.empty()) return;
-    int row = -1; // of what comes out of it
-    for (const std::string& address : places.here) row = std::max(row, m_judgement.worstOf(m_judgement.rowsAt(address)));
-    setSelection(row, places.here, places.there);
+    if (!places.here.empty()) setSelection(rowOfRewrite(rewrite), places.here, places.there);
 }
 
 void CompareDesk::selectRow(int row)
@@ -97,8 +103,9 @@ QString CompareDesk::reason() const
 {
     if (!m_scenes || m_selected[0].empty() || m_selected[1].empty()) return {};
     for (size_t k = 0; k < m_rewrites.size(); ++k)
-        if (m_rewrites[k].there == m_selected[1] && !m_selected[1].empty())
-            return tr("fused by the rule %1").arg(toText(m_document.backend().fused()->rewrites[k].place.rule));
+        if (const FusedSide& side = *m_document.backend().fused(); m_rewrites[k].there == m_selected[1])
+            return side.file.empty() ? tr("fused by the rule %1").arg(toText(side.rewrites[k].place.rule))
+                                     : tr("rewritten, matched %1").arg(toText(side.rewrites[k].equality));
     const auto found = m_scenes->rowsHere.find(m_selected[0].front());
     if (found == m_scenes->rowsHere.end()) return {};
     switch (m_scenes->rows[static_cast<size_t>(found->second.front())].how) {

@@ -76,7 +76,7 @@ public:
         buttons->addStretch(1);
         column->addLayout(buttons);
         connect(other, &QAbstractButton::clicked, this, [this] { chooseOther(this); });
-        connect(m_swap, &QAbstractButton::clicked, this, [this] { m_desk.swapSides(); });
+        connect(m_swap, &QAbstractButton::clicked, &m_desk, &CompareDesk::swapRequested);
         column->addStretch(1);
         m_stack = new EmptyStack(content, this);
         auto* const whole = new QVBoxLayout(this);

@@ -1,6 +1,7 @@
 #include "viewer/compare/fused_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@ public:
     {
         const auto add = [&](GraphId graph, OperatorId op, int region, const std::string& address) {
             if (!op.valid()) return;
+            m_places[{graph, op}].push_back(address);
             std::string name = nameOf(model, graph, op);
             m_addresses.try_emplace({model.graph(graph).id, name}, address);
             // Fusing opens calls: what a function holds is called after its call then, in the graph of the call.
@@ -41,6 +43,13 @@ public:
         return found == m_addresses.end() ? std::string() : found->second;
     }
 
+    const std::vector<std::string>& find(GraphId graph, OperatorId op) const
+    {
+        static const std::vector<std::string> none;
+        const auto found = m_places.find({graph, op});
+        return found == m_places.end() ? none : found->second;
+    }
+
 private:
     static std::string nameOf(const Model& model, GraphId graph, OperatorId op)
     {
@@ -49,6 +58,7 @@ private:
     }
 
     std::map<std::pair<std::string, std::string>, std::string> m_addresses; ///< by graph and name
+    std::map<std::pair<GraphId, OperatorId>, std::vector<std::string>> m_places;
 };
 
 } // namespace
@@ -59,6 +69,14 @@ std::vector<RewritePlaces> placesOfRewrites(const FusedSide& fused, const Model&
     std::vector<RewritePlaces> all;
     for (const FusedSide::Rewrite& rewrite : fused.rewrites) {
         RewritePlaces places;
+        for (const RewrittenOperator& each : rewrite.here)
+            std::ranges::copy(before.find(each.graph, each.op), std::back_inserter(places.here));
+        for (const RewrittenOperator& each : rewrite.there)
+            if (rewrite.isOn) std::ranges::copy(after.find(each.graph, each.op), std::back_inserter(places.there));
+        if (!fused.file.empty()) {
+            all.push_back(std::move(places));
+            continue;
+        }
         for (const std::string& name : rewrite.from)
             if (std::string address = before.find(rewrite.place.graph, name); !address.empty()) places.here.push_back(std::move(address));
         if (rewrite.isOn)

@@ -1,5 +1,5 @@
-// Rewrites: what fusing made of the model, a row each, to be stepped through in both pictures and switched off one at a time; behind them
-// what was not fused, with the first condition that failed.
+// Rewrites: what fusing made of the model, or what another file has in place of its operators, a row each, to be stepped through in both
+// pictures and switched off one at a time; behind them what was not fused, with the first condition that failed.
 #include "viewer/bridge/proving.h"
 #include "viewer/compare/compare_panels.h"
 #include "viewer/compare/compare_parts.h"
@@ -37,7 +37,9 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : 5; }
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override
     {
-        static constexpr const char* names[] = {"Rewrite", "Made of", "Promises", "Proved", "Used"};
+        static constexpr const char *ofRules[] = {"Rewrite", "Made of", "Promises", "Proved", "Used"},
+                                    *ofFile[] = {"Rewrite", "Made of", "Matched", "Measured", "Used"};
+        const auto& names = isFile() ? ofFile : ofRules;
         return orientation == Qt::Horizontal && role == Qt::DisplayRole ? QVariant(tr(names[section])) : QVariant();
     }
     QVariant data(const QModelIndex& index, int role) const override
@@ -47,6 +49,10 @@ public:
         return isRewrite(index.row()) ? rewriteData(index, role) : refusalData(index, role);
     }
 
+    const std::string& file() const { return m_fused->file; }
+    bool isFile() const { return !m_fused->file.empty(); } ///< the other side is another file
+    /// How far apart both sides are behind each rewrite of a file.
+    void setMeasured(std::vector<ProvedRewrite> measured) { setVerdicts(std::move(measured), {}); }
     void setVerdicts(std::vector<ProvedRewrite> verdicts, const QString& waiting)
     {
         m_verdicts = std::move(verdicts);
@@ -66,10 +72,14 @@ private:
         const FusedSide::Rewrite& at = rewrite(index.row());
         QStringList from;
         for (const std::string& name : at.from) from.append(toText(name));
-        if (role == Qt::ToolTipRole)
+        if (role == Qt::ToolTipRole) {
+            const QString use = !at.isKept.empty() ? tr("stays: %1").arg(toText(at.isKept)) : at.isOn ? tr("used") : tr("switched off");
+            if (isFile())
+                return tr("%1 at %2 of B\nwas %3 in %4 of A\n%5")
+                    .arg(toText(at.to), toText(at.name), from.join(", "), toText(at.place.graph), use);
             return tr("%1 at %2/%3, by the rule %4\nmade of %5\n%6")
-                .arg(toText(at.to), toText(at.place.graph), toText(at.name), toText(at.place.rule), from.join(", "),
-                     at.isOn ? tr("used") : tr("switched off"));
+                .arg(toText(at.to), toText(at.place.graph), toText(at.name), toText(at.place.rule), from.join(", "), use);
+        }
         if (role == toneRole && !at.isOn) return static_cast<int>(Tone::text3);
         if (role == italicRole) return !at.isOn;
         switch (index.column()) {
@@ -77,7 +87,8 @@ private:
         case 1: return role == Qt::DisplayRole ? QVariant(from.join(", ")) : role == monoRole ? QVariant(true) : QVariant();
         case 2: return role == Qt::DisplayRole ? QVariant(toText(at.equality)) : QVariant();
         case 3: return verdictData(at, role);
-        default: return role == Qt::DisplayRole ? QVariant(at.isOn ? tr("✓ on") : tr("✕ off")) : QVariant();
+        default:
+            return role == Qt::DisplayRole ? QVariant(!at.isKept.empty() ? tr("stays") : at.isOn ? tr("✓ on") : tr("✕ off")) : QVariant();
         }
     }
     QVariant verdictData(const FusedSide::Rewrite& at, int role) const
@@ -139,6 +150,11 @@ public:
         m_prove->setToolTip(tr("Proves each rewrite on the inputs of the last run and on drawn ones"));
         m_prove->setEnabled(m_model.rewrites() > 0 && dynamic_cast<const Proving*>(&document.backend()) != nullptr);
         connect(m_prove, &QAction::triggered, this, &RewritesPanel::prove);
+        if (m_model.isFile()) {
+            for (const auto signal : {&CompareDesk::scenesChanged, &CompareDesk::judgementChanged})
+                connect(&m_desk, signal, this, &RewritesPanel::showMeasured);
+            showMeasured();
+        }
         int used = 0;
         for (int row = 0; row < m_model.rewrites(); ++row) used += m_model.rewrite(row).isOn ? 1 : 0;
         setTitle(used == m_model.rewrites() ? tr("Rewrites %L1").arg(used) : tr("Rewrites %L1 of %L2").arg(used).arg(m_model.rewrites()));
@@ -146,7 +162,7 @@ public:
         else m_stack->showContent();
     }
     QWidget* focusTarget() override { return m_view; }
-    QList<QAction*> headActions() override { return {m_prove, m_toggle}; }
+    QList<QAction*> headActions() override { return m_model.isFile() ? QList{m_toggle} : QList{m_prove, m_toggle}; }
     bool settled() const override { return m_prove->isEnabled() || m_model.rewrites() == 0 || !m_isProving; }
 
     /// F8 and Shift+F8: the next and the previous rewrite. "row 3": that one.
@@ -174,6 +190,25 @@ private:
         if (!address.empty()) m_desk.selectAt(CompareSide::here, address);
     }
 
+    void showMeasured()
+    {
+        std::vector<ProvedRewrite> all;
+        const Judgement& judgement = m_desk.judgement();
+        for (int k = 0; k < m_model.rewrites(); ++k) {
+            const int row = m_desk.rowOfRewrite(k);
+            const DriftFigures* const figures = row < 0 ? nullptr : judgement.figuresOf(row);
+            if (figures == nullptr) continue;
+            const Verdict verdict = judgement.verdictOf(row);
+            const std::string text = !figures->mismatch.empty() ? figures->mismatch
+                                     : verdict == Verdict::equal
+                                         ? "equal"
+                                         : std::string(metricName(judgement.metric())) + " " +
+                                               metricText(judgement.metric(), measured(*figures, judgement.metric()));
+            all.push_back({m_model.rewrite(k).place, text, verdict == Verdict::equal || verdict == Verdict::within});
+        }
+        m_model.setMeasured(std::move(all));
+    }
+
     void prove()
     {
         const auto* const proving = dynamic_cast<const Proving*>(&document().backend());
@@ -194,10 +229,14 @@ private:
     void toggle(int row)
     {
         if (!m_model.isRewrite(row)) return;
+        if (const FusedSide::Rewrite& at = m_model.rewrite(row); !at.isKept.empty())
+            return document().report(
+                {Problem::Severity::notice, "the rewrite to " + at.to + " cannot be switched off: " + at.isKept, {}, {}});
         std::vector<FusionSwitch> off;
         for (int k = 0; k < m_model.rewrites(); ++k)
             if (const FusedSide::Rewrite& each = m_model.rewrite(k); (k == row) == each.isOn) off.push_back(each.place);
-        emit m_desk.fusedSideWanted(toText(fusedSideText(off)), row);
+        const std::string file = m_model.file();
+        emit m_desk.fusedSideWanted(toText(file.empty() ? fusedSideText(off) : rewrittenSideText(file, off)), row);
     }
 
     CompareDesk& m_desk;

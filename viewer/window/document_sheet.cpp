@@ -48,7 +48,8 @@ QString DocumentSheet::label() const
     const QString name = toText(m_document->backend().name());
     const std::string& other = m_document->stop()->compared.path;
     if (other.starts_with(kFusedSide)) return tr("%1, before and after fusing").arg(name);
-    return other.empty() ? name : tr("%1 against %2").arg(name, QFileInfo(toText(other)).fileName());
+    if (other.starts_with(kKernelsSide)) return tr("%1 against %2 kernels").arg(name, toText(other.substr(kKernelsSide.size())));
+    return other.empty() ? name : tr("%1 against %2").arg(name, QFileInfo(toText(fileOfSide(other))).fileName());
 }
 
 void DocumentSheet::leave()

@@ -392,6 +392,9 @@ void WindowCommands::addFiles()
                    [this](const QString& path) { m_window.compareWith(path); });
     });
     to["compareFused"] = with([this] { m_window.compareWith(toText(fusedSideText({}))); });
+    for (const char* const kernels : {"reference", "fast", "xnnpack", "vulkan"})
+        to[QStringLiteral("compareKernels.") + kernels] =
+            with([this, kernels] { m_window.compareWith(toText(std::string(kKernelsSide) + kernels)); });
     to["saveSession"] = with([this] {
         const QString path = QFileInfo(toText(document().backend().path())).completeBaseName() + ".lssession";
         chooseTarget(tr("Save the session"), path, tr("Sessions (*.lssession)"), [this](const QString& file) {

@@ -39,6 +39,8 @@ void WindowComparison::with(const QString& other, int rewrite)
                 if (!port.source.empty() && !port.source.starts_with("@last")) // there has been no run of the document that is opened now
                     document().backend().setInput(port.name, port.source);
             run();
+            const std::shared_ptr<const FusedSide> side = document().backend().fused();
+            if (!side || (rewrite < 0 && !side->file.empty())) return; // of two files the differences come first
             if (m_window.area()->show("panelRewrites", true) && rewrite >= 0)
                 m_window.panelCommand("panelRewrites", QStringLiteral("row %1").arg(rewrite));
         },
@@ -50,7 +52,7 @@ void WindowComparison::swapSides()
     const ComparedRun& compared = document().stop()->compared;
     if (compared.path.empty() || !compared.reference || !compared.reference->model() || isRunning()) return;
     m_window.open(
-        toText(compared.path),
+        toText(fileOfSide(compared.path)),
         [this, inputs = document().backend().inputs()] {
             // By name, else by position, as the other side was fed.
             const std::vector<InputPort> ports = document().backend().inputs();

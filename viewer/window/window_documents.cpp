@@ -255,6 +255,7 @@ void MainWindow::frontChanged()
     const QString name = m_sheet ? m_sheet->label() : QString();
     m_file->setText(other.empty()                      ? name
                     : other.starts_with(kFusedSide)    ? toText(m_document->backend().name())
+                    : other.starts_with(kKernelsSide)  ? toText(m_document->backend().name())
                     : m_document->backend().isReplay() ? tr("compare 2 runs")
                                                        : tr("compare 2 models"));
     menuBar()->setCornerWidget(m_file, Qt::TopRightCorner); // gives it the room that it needs now

@@ -48,6 +48,16 @@ void WindowMenus::fillFile(QMenu* menu)
     fill(menu, {"compare"});
     menu->addAction(tr("Compare &before and after fusing"), &m_window, [window = &m_window] { window->run("compareFused"); })
         ->setObjectName("compareFused");
+    QMenu* const kernels = menu->addMenu(tr("Compare with other &kernels"));
+    const std::pair<const char*, QString> profiles[] = {{"reference", tr("&Reference kernels")},
+                                                        {"fast", tr("&Fast kernels")},
+                                                        {"xnnpack", tr("&XNNPACK, as phones compute")},
+                                                        {"vulkan", tr("&GPU (Vulkan)")}};
+    for (const auto& [profile, label] : profiles)
+        kernels
+            ->addAction(label, &m_window,
+                        [window = &m_window, command = QStringLiteral("compareKernels.") + profile] { window->run(command); })
+            ->setObjectName(QStringLiteral("compareKernels.") + profile);
     fill(menu, {"-", "saveSession", "reload", "exportGraph", "-", "closeTab"});
     menu->addAction(tr("Forget what is remembered of this model"), &m_window,
                     [window = &m_window] {
