@@ -1,6 +1,7 @@
 // The tree of widgets: the names that tests and scripts find them by, and that nothing overlaps and no text is cut, whatever the size of
 // the window and of the text.
 #include "driven_window.h"
+#include "viewer/tensor/grid_views.h"
 #include "viewer/widgets/parts.h"
 #include "viewer/widgets/rows.h"
 
@@ -251,6 +252,9 @@ private slots:
         settle();
         QVERIFY2(described("graphCanvas")["zoom"].toDouble() > 1.2,
                  qPrintable(QString::number(described("graphCanvas")["zoom"].toDouble())));
+        // Values beside a heat map are not cut.
+        const QFontMetrics values(Theme::instance().font(FontUse::value));
+        QVERIFY(values.horizontalAdvance(QString::fromUtf8("−0.03011")) <= HeatMap::valueWidth() - 12);
         // The panels at the left have room for longer words.
         m_window->setTask(Task::debug);
         settle();

@@ -241,7 +241,7 @@ void Camera::come(const Brought& brought)
     }
     if (const QRectF whole = freeArea(false); all.width * m_zoom <= whole.width() && all.height * m_zoom <= whole.height()) area = whole;
     const auto originFor = [&](double begin, double end, double low, double high, double size, double from, double to, bool hangs) {
-        constexpr double kSeen = 0.9; // of the view
+        constexpr double kSeen = 0.95; // of the view
         const double origin = (begin + end) / 2 * m_zoom - size / 2, first = low * m_zoom - from, last = high * m_zoom - to;
         if (first < last && !brought.isCentered && end * m_zoom - first <= kSeen * size) return first;
         if (first < last) return std::clamp(origin, first, last);

@@ -339,8 +339,12 @@ void GraphCanvas::placeOverlays()
     const bool room = width() > 300 && height() > 160;
     const bool shown = m_minimapShown && m_picture.indexed && !scene()->nodes.empty() && room && !m_camera.showsAll();
     m_minimap->setVisible(shown);
-    if (shown) m_minimap->place();
-    if (m_heads.place(m_minimap->isVisibleTo(this))) update();
+    bool isOther = m_heads.place(shown);
+    if (shown) { // each gives way to the other: the map to heads that stay at the top, these to a map that is beside them
+        m_minimap->place();
+        isOther |= m_heads.place(shown);
+    }
+    if (isOther) update();
 }
 
 void GraphCanvas::followCamera()

@@ -55,6 +55,10 @@ void Minimap::place()
             return both.isValid() ? both.width() * both.height() : 0;
         };
         double area = 0;
+        for (const PlacedHead& head : m_canvas.heads().stuck()) {
+            const QRectF both = head.onScreen(head.box) & map;
+            if (both.isValid()) area += kHead * both.width() * both.height();
+        }
         for (const SceneRegion& region : m_scene->regions)
             if (region.kind != RegionKind::group) area += kHead * areaOf(region.head);
         const double zoom = m_canvas.camera().zoom();

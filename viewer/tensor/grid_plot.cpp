@@ -183,7 +183,7 @@ void GridPlotPainter::paintLevels()
         m_painter.setPen(QPen(themed(Token::line), 1));
         m_painter.drawLine(QPointF(m_area.left(), y(level)), QPointF(m_area.right(), y(level)));
         m_painter.setPen(themed(Token::text2));
-        m_painter.drawText(QRectF(0, y(level) - footHeight() / 2.0, HeatMap::kLabelWidth - 8, footHeight()),
+        m_painter.drawText(QRectF(0, y(level) - footHeight() / 2.0, HeatMap::labelWidth() - 8, footHeight()),
                            Qt::AlignRight | Qt::AlignVCenter, shortText(level));
     }
 }
@@ -285,7 +285,7 @@ void GridPlotPainter::paintHead(int width)
 {
     m_painter.setFont(Theme::instance().font(FontUse::small));
     const QFontMetrics metrics(m_painter.font());
-    double at = HeatMap::kLabelWidth;
+    double at = HeatMap::labelWidth();
     const auto say = [&](const QString& text, QColor color, bool bold) {
         m_painter.setFont(Theme::instance().font(FontUse::small, bold));
         m_painter.setPen(color);
@@ -310,7 +310,7 @@ void GridPlotPainter::paintStatistics(const TensorStatistics& statistics, int he
     const std::array<std::pair<const char*, double>, 4> rows = {
         {{"min", statistics.min}, {"max", statistics.max}, {"mean", statistics.mean}, {"std", statistics.std}}};
     for (size_t i = 0; i < rows.size(); ++i) {
-        const QRectF line(m_area.right() + 8, 22 + 13.0 * static_cast<double>(i), HeatMap::kValueWidth - 18, 13);
+        const QRectF line(m_area.right() + 8, 22 + 13.0 * static_cast<double>(i), HeatMap::valueWidth() - 18, 13);
         if (line.bottom() > height) break;
         m_painter.setPen(themed(Token::text2));
         m_painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, rows[i].first);
@@ -340,7 +340,7 @@ void GridPlot::setContent(const GridContent* content, CellCursor cursor, const T
 QRect GridPlot::plotRect() const
 {
     const int below = overviewRect().isEmpty() ? 0 : kOverviewHeight;
-    return {HeatMap::kLabelWidth, headHeight(), width() - HeatMap::kLabelWidth - HeatMap::kValueWidth,
+    return {HeatMap::labelWidth(), headHeight(), width() - HeatMap::labelWidth() - HeatMap::valueWidth(),
             height() - headHeight() - footHeight() - below};
 }
 
@@ -348,7 +348,8 @@ QRect GridPlot::overviewRect() const
 {
     const bool isHigh = height() > headHeight() + footHeight() + 2 * kOverviewHeight;
     if (m_content == nullptr || m_content->overview.empty() || !isHigh) return {};
-    return {HeatMap::kLabelWidth, height() - kOverviewHeight, width() - HeatMap::kLabelWidth - HeatMap::kValueWidth, kOverviewHeight - 4};
+    return {HeatMap::labelWidth(), height() - kOverviewHeight, width() - HeatMap::labelWidth() - HeatMap::valueWidth(),
+            kOverviewHeight - 4};
 }
 
 /// All iterations in a strip, with a frame around those that are drawn above.

@@ -11,6 +11,7 @@
 #include <QPainter>
 #include <QToolTip>
 
+#include <algorithm>
 #include <cmath>
 
 namespace loopscope::viewer {
@@ -296,10 +297,10 @@ void HeatMapPainter::paintRowNames(bool raw)
     const QFontMetrics metrics(m_painter.font());
     const int least = metrics.height() - 2, every = std::max(1, static_cast<int>(std::ceil(least / m_cellHeight)));
     for (int64_t r = 0; r < m_grid.rows; r += every) {
-        const QRectF box(0, top(r), HeatMap::kLabelWidth - 6, std::max<double>(m_cellHeight, least));
+        const QRectF box(0, top(r), HeatMap::labelWidth() - 6, std::max<double>(m_cellHeight, least));
         m_painter.setPen(themed(Token::text2));
         m_painter.drawText(box, Qt::AlignRight | (m_cellHeight >= least ? Qt::AlignVCenter : Qt::AlignTop),
-                           metrics.elidedText(m_content.rowName(m_grid.rowBegin + r), Qt::ElideLeft, HeatMap::kLabelWidth - 8));
+                           metrics.elidedText(m_content.rowName(m_grid.rowBegin + r), Qt::ElideLeft, HeatMap::labelWidth() - 8));
         if (hasPresentColumn()) paintPresentValue(m_grid.at(r, m_grid.current - m_grid.colBegin), box, raw);
     }
 }
@@ -313,7 +314,7 @@ void HeatMapPainter::paintPresentValue(const Cell& cell, const QRectF& name, boo
     font.setItalic(m_content.approximate);
     m_painter.setFont(font);
     m_painter.setPen(themed(m_content.approximate ? Token::text3 : Token::text));
-    m_painter.drawText(QRectF(m_area.right() + 4, name.top(), HeatMap::kValueWidth - 12, name.height()), Qt::AlignRight | Qt::AlignVCenter,
+    m_painter.drawText(QRectF(m_area.right() + 4, name.top(), HeatMap::valueWidth() - 12, name.height()), Qt::AlignRight | Qt::AlignVCenter,
                        QString::fromStdString(cellText(cell, style)));
 }
 
@@ -348,6 +349,10 @@ void HeatMapPainter::paintCursor(CellCursor cursor, bool hasFocus)
 
 } // namespace
 
+int HeatMap::labelWidth() { return 58 * std::max(100, Theme::instance().textPercent()) / 100; }
+
+int HeatMap::valueWidth() { return 92 * std::max(100, Theme::instance().textPercent()) / 100; }
+
 HeatMap::HeatMap(QWidget* parent) : QWidget(parent)
 {
     setObjectName("tensorHeat");
@@ -376,8 +381,8 @@ QRect HeatMap::cellsRect() const
 {
     if (m_content == nullptr || m_content->grid.rows == 0) return {};
     const Grid& grid = m_content->grid;
-    const int right = grid.overIterations ? kValueWidth : 12, bottom = grid.overIterations ? 2 : 26;
-    QRect area(kLabelWidth, 6, width() - kLabelWidth - right, height() - 8 - bottom);
+    const int right = grid.overIterations ? valueWidth() : 12, bottom = grid.overIterations ? 2 : 26;
+    QRect area(labelWidth(), 6, width() - labelWidth() - right, height() - 8 - bottom);
     if (area.width() < 10 || area.height() < 10) return {};
     if (grid.overIterations) return area;
     // Square cells of whole pixels where they fit, at most 24 pixels.

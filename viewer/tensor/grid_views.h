@@ -93,8 +93,9 @@ public:
     /// Cells in view with colours, range, cursor.
     Q_INVOKABLE QJsonObject describe() const;
     QRect cellsRect() const;
-    /// Left edge and width of the cells of any heat map: what plots below align with.
-    static constexpr int kLabelWidth = 58, kValueWidth = 92;
+    /// Left and right of the cells of any heat map, for what they are called and what they hold: what plots below align with.
+    static int labelWidth();
+    static int valueWidth();
 
 signals:
     void cellChosen(qint64 row, qint64 col);

@@ -54,7 +54,7 @@ void HistogramView::setCursorValue(double value, DType dtype)
     update();
 }
 
-QRect HistogramView::barsRect() const { return {HeatMap::kLabelWidth, 24, width() - HeatMap::kLabelWidth - 16, height() - 24 - 22}; }
+QRect HistogramView::barsRect() const { return {HeatMap::labelWidth(), 24, width() - HeatMap::labelWidth() - 16, height() - 24 - 22}; }
 
 QString HistogramView::barName(size_t bar) const
 {
@@ -139,8 +139,8 @@ void HistogramView::paintEvent(QPaintEvent*)
         painter.drawText(below, Qt::AlignLeft, shortText(h.low));
         painter.drawText(below, Qt::AlignRight, shortText(h.high));
     }
-    painter.drawText(QRect(0, area.top() - 6, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, grouped(most));
-    painter.drawText(QRect(0, area.bottom() - 8, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, "0");
+    painter.drawText(QRect(0, area.top() - 6, HeatMap::labelWidth() - 6, 14), Qt::AlignRight, grouped(most));
+    painter.drawText(QRect(0, area.bottom() - 8, HeatMap::labelWidth() - 6, 14), Qt::AlignRight, "0");
     painter.setFont(Theme::instance().font(FontUse::small));
     QString head = grouped(h.looked) + " of " + grouped(h.total) + (h.looked < h.total ? " sampled" : " elements");
     head += h.exact ? ", " + grouped(static_cast<int64_t>(h.bins.size())) + " values"
@@ -155,9 +155,9 @@ void HistogramView::paintEvent(QPaintEvent*)
     if (h.clips && h.exact && h.bins.front() + h.bins.back() > 0) odd << grouped(h.bins.front() + h.bins.back()) + " at the ends";
     const QString counts = odd.join("  ");
     const QFontMetrics metrics(painter.font());
-    const int room = width() - HeatMap::kLabelWidth - 16 - (counts.isEmpty() ? 0 : metrics.horizontalAdvance(counts) + 10);
+    const int room = width() - HeatMap::labelWidth() - 16 - (counts.isEmpty() ? 0 : metrics.horizontalAdvance(counts) + 10);
     painter.setPen(themed(Token::text2));
-    painter.drawText(QPointF(HeatMap::kLabelWidth, 15), metrics.elidedText(head, Qt::ElideRight, room));
+    painter.drawText(QPointF(HeatMap::labelWidth(), 15), metrics.elidedText(head, Qt::ElideRight, room));
     painter.setPen(themed(h.nan + h.positiveInf + h.negativeInf > 0 || h.clips ? Token::err : Token::text2));
     painter.drawText(QRect(0, 2, width() - 16, 16), Qt::AlignRight | Qt::AlignVCenter, counts);
 }

@@ -376,6 +376,11 @@ void CanvasInputTest::minimapGivesWayToHeadsAndOperators()
         if (map->isHidden()) continue;
         QVERIFY2(!canvas.camera().inWidget(loop.head).intersects(QRectF(map->geometry())), qPrintable(QString::number(y)));
     }
+    // Nor where it stays at the top of the view.
+    canvas.camera().setViewport(1.5, QPointF(loop.head.x, loop.head.bottom() + 60) * 1.5);
+    QVERIFY(!canvas.heads().stuck().empty());
+    QVERIFY(map->isVisible());
+    for (const PlacedHead& head : canvas.heads().stuck()) QVERIFY(!head.onScreen(head.box).intersects(QRectF(map->geometry())));
 }
 
 void CanvasInputTest::aFirstViewIsReadableAtAnyTextSize()
