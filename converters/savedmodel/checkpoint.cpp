@@ -166,7 +166,14 @@ Status Checkpoint::addEntry(std::string key, std::string_view value)
     entry.offset = message.offset();
     entry.size = message.size();
     entry.maskedCrc = message.crc32c();
-    entry.isSliced = message.slices_size() > 0;
+    for (const tfpb::TensorSliceProto& part : message.slices()) {
+        TensorSlice slice;
+        for (const tfpb::TensorSliceProto::Extent& extent : part.extent()) {
+            slice.starts.push_back(extent.start());
+            slice.lengths.push_back(extent.has_length() ? extent.length() : -1);
+        }
+        entry.slices.push_back(std::move(slice));
+    }
     m_entries.insert_or_assign(std::move(key), std::move(entry));
     return {};
 }
@@ -235,9 +242,11 @@ Result<TensorAttribute> Checkpoint::read(std::string_view key)
     const auto type = graphdef::typeOfNumber(entry.dtypeNumber);
     const bool readable = type && type->dtype != DType::unknown && type->dtype != DType::variant && type->dtype != DType::resource &&
                           (type->dtype == DType::string || bitWidth(type->dtype) >= 8);
-    if (!readable || entry.isSliced)
-        return fail(Error(ErrorCode::unsupported, entry.isSliced ? "a tensor stored in parts is not read"
-                                                                 : "type " + std::to_string(entry.dtypeNumber) + " is not read"));
+    if (!readable) return fail(Error(ErrorCode::unsupported, "type " + std::to_string(entry.dtypeNumber) + " is not read"));
+    if (!entry.slices.empty()) {
+        Result<TensorAttribute> whole = readParts(key, entry);
+        return whole.ok() ? std::move(whole) : Result<TensorAttribute>(fail(std::move(whole).takeError()));
+    }
     const auto count = entry.shape.isStatic() ? checkedElementCount(entry.shape) : std::nullopt;
     if (!count) return fail(damaged("its shape is damaged").found(toString(entry.shape)));
     if (entry.shard < 0 || entry.shard >= m_shardCount)

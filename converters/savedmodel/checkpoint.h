@@ -17,6 +17,11 @@
 
 namespace loopscope::savedmodel {
 
+/// A part of a tensor: where it begins along each dimension, and how long it is; length −1: all of the dimension.
+struct TensorSlice {
+    std::vector<int64_t> starts, lengths;
+};
+
 /// Where a tensor lies.
 struct CheckpointEntry {
     int dtypeNumber = 0; ///< DT_…
@@ -24,7 +29,7 @@ struct CheckpointEntry {
     int32_t shard = 0;
     int64_t offset = 0, size = 0;
     uint32_t maskedCrc = 0;
-    bool isSliced = false; ///< stored in parts, under other keys
+    std::vector<TensorSlice> slices; ///< not empty: stored in these parts, under other keys
 };
 
 class Checkpoint {
@@ -34,15 +39,18 @@ public:
     static Result<Checkpoint> open(const std::string& prefix);
 
     const std::map<std::string, CheckpointEntry, std::less<>>& entries() const { return m_entries; }
-    /// Errors: badFile (no such entry, no such shard, a shard that is too short, a checksum that differs), unsupported (dtypes without
-    /// a form here, tensors stored in parts).
+    /// Errors: badFile (no such entry, no such shard, a shard that is too short, a checksum that differs, parts that do not fit),
+    /// unsupported (dtypes without a form here).
     Result<TensorAttribute> read(std::string_view key);
+    /// A part of an entry as RestoreV2 spells it: the dimensions of the whole, then "start,length" or "-" for each of them ("4 2 0,2:-").
+    Result<TensorAttribute> readSlice(std::string_view key, std::string_view slice);
 
 private:
     explicit Checkpoint(std::string prefix) : m_prefix(std::move(prefix)) {}
     Status readIndex(const Bytes& file);
     Status readBlock(std::string_view file, uint64_t offset, uint64_t size, std::vector<std::pair<std::string, std::string_view>>& out);
     Status addEntry(std::string key, std::string_view value);
+    Result<TensorAttribute> readParts(std::string_view key, const CheckpointEntry& entry);
     Result<Bytes> shard(int32_t number);
     std::string shardName(int32_t number) const;
 

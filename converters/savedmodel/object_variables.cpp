@@ -114,7 +114,7 @@ Result<std::vector<RestoredVariable>> objectVariables(const Model& model, std::s
         if (const auto named = byName.find(shared.empty() ? std::string_view(op.name) : shared);
             object < 0 && named != byName.end() && named->second.size() == 1)
             object = named->second.front();
-        if (const auto key = keys.find(object); key != keys.end()) list.push_back({id, key->second, false});
+        if (const auto key = keys.find(object); key != keys.end()) list.push_back({id, key->second});
     }
     return list;
 }

@@ -41,7 +41,7 @@ public:
                 const auto value = producer({id, op.inputs[1]});
                 if (!value) continue;
                 for (const OperatorId variable : variablesOf({id, op.inputs[0]})) {
-                    RestoredVariable restored{variable, value->key, value->isSlice};
+                    RestoredVariable restored{variable, value->key, value->slice};
                     found.emplace(variable, std::move(restored));
                 }
             }
@@ -68,8 +68,7 @@ private:
     }
 
     struct Restored {
-        std::string key;
-        bool isSlice = false;
+        std::string key, slice;
     };
 
     /// The strings of a constant; parameters are followed to their only caller.
@@ -97,7 +96,7 @@ private:
         const auto slices = strings({place.graph, op->inputs[2]});
         const auto slot = static_cast<size_t>(m_model.graph(place.graph).value(place.value).slot);
         if (slot >= names.size()) return std::nullopt;
-        return Restored{std::string(names[slot]), slot < slices.size() && !slices[slot].empty()};
+        return Restored{std::string(names[slot]), slot < slices.size() ? std::string(slices[slot]) : std::string()};
     }
 
     /// What the main graph passes for a function's parameter, at every call of it.

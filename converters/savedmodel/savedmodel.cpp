@@ -84,10 +84,8 @@ Status attachVariables(Model& model, const std::string& folder)
     Graph& main = model.graphs.front();
     for (const savedmodel::RestoredVariable& restored : variables) {
         Operator& op = main.operators[static_cast<size_t>(restored.variable.index)];
-        if (restored.isSlice)
-            return Error(ErrorCode::unsupported, "a variable that is a part of entry '" + restored.key + "' is not read")
-                .at("node '" + op.name + "'");
-        Result<TensorAttribute> value = checkpoint.read(restored.key);
+        Result<TensorAttribute> value =
+            restored.slice.empty() ? checkpoint.read(restored.key) : checkpoint.readSlice(restored.key, restored.slice);
         if (!value.ok()) return std::move(value).takeError().at("variable '" + op.name + "'");
         setAttribute(op.attributes, "@value", std::move(value).value());
     }

@@ -143,6 +143,51 @@ TEST_F(CheckpointTest, reads_strings)
     EXPECT_EQ(*unpackStrings(value->data->bytes().view()), (std::vector<std::string_view>{"hi", ""}));
 }
 
+/// The place and length of a part along each dimension; length −1: all of it.
+void addSlice(BundleWriter& writer, const std::string& key, std::initializer_list<std::pair<int64_t, int64_t>> extents)
+{
+    auto* slice = writer.entries[key].add_slices();
+    for (const auto& [start, length] : extents) {
+        auto* extent = slice->add_extent();
+        extent->set_start(start);
+        if (length >= 0) extent->set_length(length);
+    }
+}
+
+// Keys as TensorFlow 2.21 wrote them for a variable [7,130] with parts of 44, 43 and 43 columns.
+TEST_F(CheckpointTest, reads_tensors_in_parts_and_parts_of_tensors)
+{
+    using namespace std::string_literals;
+    BundleWriter writer;
+    writer.add("m/w", tfpb::DT_INT8, {2, 130}, "");
+    std::string row0, row1, parts[3];
+    for (int i = 0; i < 130; ++i) row0.push_back(static_cast<char>(i - 100)), row1.push_back(static_cast<char>(100 - i));
+    const std::string keys[] = {"\0m/w\0\1\1\2\x80\x87\x80\xac"s, "\0m/w\0\1\1\2\x80\x87\xac\xab"s, "\0m/w\0\1\1\2\x80\x87\xc0W\xab"s};
+    const int64_t starts[] = {0, 44, 87}, lengths[] = {44, 43, 43};
+    for (size_t k = 0; k < 3; ++k) {
+        std::string key = keys[k];
+        key[key.find('\x87')] = '\x82'; // two rows instead of seven
+        writer.add(key, tfpb::DT_INT8, {2, lengths[k]},
+                   row0.substr(static_cast<size_t>(starts[k]), static_cast<size_t>(lengths[k])) +
+                       row1.substr(static_cast<size_t>(starts[k]), static_cast<size_t>(lengths[k])));
+        addSlice(writer, "m/w", {{0, 2}, {starts[k], lengths[k]}});
+    }
+    writer.write(prefix());
+    auto checkpoint = Checkpoint::open(prefix());
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message();
+    const auto whole = checkpoint->read("m/w");
+    ASSERT_TRUE(whole.ok()) << whole.error().message();
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(whole->data->bytes().data()), 260), row0 + row1);
+    const auto part = checkpoint->readSlice("m/w", "2 130 -:85,4");
+    ASSERT_TRUE(part.ok()) << part.error().message();
+    EXPECT_EQ(part->type.shape, Shape({2, 4}));
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(part->data->bytes().data()), 8), row0.substr(85, 4) + row1.substr(85, 4));
+    const auto beyond = checkpoint->readSlice("m/w", "2 130 -:128,4");
+    ASSERT_FALSE(beyond.ok());
+    EXPECT_THAT(beyond.error().message(), HasSubstr("a part reaches from 128 over 4"));
+    EXPECT_FALSE(checkpoint->readSlice("m/w", "2 130 -:x").ok());
+}
+
 TEST_F(CheckpointTest, says_which_entry_is_damaged)
 {
     BundleWriter writer;
@@ -153,8 +198,10 @@ TEST_F(CheckpointTest, says_which_entry_is_damaged)
     writer.entries["big"].set_size(400);
     writer.add("far", tfpb::DT_INT32, {1}, "efgh");
     writer.entries["far"].set_shard_id(9);
-    writer.add("parts", tfpb::DT_INT32, {1}, "efgh");
-    writer.entries["parts"].add_slices();
+    writer.add("parts", tfpb::DT_INT32, {2}, "");
+    addSlice(writer, "parts", {{0, 1}});
+    writer.add("beyond", tfpb::DT_INT32, {2}, "");
+    addSlice(writer, "beyond", {{1, 2}});
     writer.data[0] = 'X';
     writer.write(prefix());
     EXPECT_THAT(problemOf("w"), HasSubstr("variables: entry 'w': its checksum does not fit, found "));
@@ -162,7 +209,8 @@ TEST_F(CheckpointTest, says_which_entry_is_damaged)
     EXPECT_THAT(problemOf("big"), HasSubstr("entry 'big': its bytes reach beyond the end of "));
     EXPECT_THAT(problemOf("far"), HasSubstr("entry 'far': shard, found 9, expected 0 to 0"));
     EXPECT_THAT(problemOf("variant"), HasSubstr("type 21 is not read"));
-    EXPECT_THAT(problemOf("parts"), HasSubstr("a tensor stored in parts is not read"));
+    EXPECT_THAT(problemOf("parts"), AllOf(HasSubstr("entry 'parts': "), HasSubstr("no entry '\\x00parts")));
+    EXPECT_THAT(problemOf("beyond"), HasSubstr("a part reaches from 1 over 2, expected inside of [2]"));
     EXPECT_THAT(problemOf("nosuch"), HasSubstr("variables.index: no entry 'nosuch'"));
     std::filesystem::remove(prefix() + ".data-00000-of-00001");
     EXPECT_THAT(problemOf("w"), HasSubstr("variables.data-00000-of-00001: no such file"));
