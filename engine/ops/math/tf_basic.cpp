@@ -48,6 +48,7 @@ LS_DEFINE_OP(tf, IdentityN) { return tfDef({1, -1, 1, -1}, "inputs…", "Its ope
 LS_DEFINE_OP(tf, StopGradient) { return forward("Its operand; gradients stop here."); }
 LS_DEFINE_OP(tf, PreventGradient) { return forward("Its operand; asking for its gradient is an error."); }
 LS_DEFINE_OP(tf, Snapshot) { return forward("A copy of its operand."); }
+LS_DEFINE_OP(tf, GuaranteeConst) { return forward("Its operand, which never changes."); }
 LS_DEFINE_OP(tf, CheckNumerics) { return forward("Its operand, which must hold neither NaN nor infinity."); }
 LS_DEFINE_OP(tf, EnsureShape) { return forward("Its operand, whose shape must agree with the attribute shape."); }
 LS_DEFINE_OP(tf, NoOp) { return tfDef({0, 0, 0, 0}, "", "Nothing: control edges meet here."); }

@@ -58,3 +58,8 @@ LS_DEFINE_OP(tf, DenseBincount)
 {
     return tfDef({3, 3}, "input, size, weights", "How often each number occurs in each row, or the sum of its weights.");
 }
+LS_DEFINE_OP(tf, ApproxTopK)
+{
+    return tfDef({1, 1, 2, 2}, "input",
+                 "The k largest or smallest elements along a dimension, best first, and where they were; never approximate here.");
+}

@@ -38,3 +38,8 @@ LS_DEFINE_OP(tf, MaxPoolGradGradV2)
                    "The gradient of MaxPoolGradV2: what the largest element of each window got.");
 }
 LS_DEFINE_OP(tf, ExtractImagePatches) { return tfDef({}, "images [N,H,W,C]", "The pixels of each window as channels of one."); }
+LS_DEFINE_OP(tf, ExtractVolumePatches) { return tfDef({}, "input [N,D,H,W,C]", "The voxels of each window as channels of one."); }
+LS_DEFINE_OP(tf, MaxPoolGradWithArgmax)
+{
+    return tfLayer({3, 3}, "input, grad, argmax", "The gradient of MaxPoolWithArgmax: to the places that it named.");
+}

@@ -97,4 +97,5 @@ LS_DEFINE_OP(tf, Mfcc)
     return tfDef({2, 2}, "spectrogram, sample_rate", "Mel-frequency cepstral coefficients of spectrograms.", inferAtRunTime,
                  withinRelative(1e-5));
 }
+LS_DEFINE_OP(tf, EncodeWav) { return tfDef({2, 2}, "audio [N,channels], sample_rate", "A WAV file of 16-bit samples."); }
 LS_DEFINE_OP(tf, DecodeWav) { return tfDef({1, 1, 2, 2}, "contents", "The samples of a WAV file, and how many there are in a second."); }

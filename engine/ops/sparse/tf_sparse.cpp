@@ -62,3 +62,19 @@ LS_DEFINE_OP(tf, SparseSegmentSqrtNGrad)
     return tfDef({4, 4}, "grad, indices, segment_ids, output_dim0",
                  "The gradient of rows that were summed by segment and divided by a root.", inferAtRunTime, kBound);
 }
+LS_DEFINE_OP(tf, SparseSegmentSumGradV2)
+{
+    return tfDef({4, 4, 2, 2}, "grad, indices, segment_ids, dense_output_dim0",
+                 "The gradient of the rows that were summed by segment, and which these are.", inferAtRunTime, kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentMeanGradV2)
+{
+    return tfDef({4, 4, 2, 2}, "grad, indices, segment_ids, dense_output_dim0",
+                 "The gradient of the rows whose mean was taken by segment, and which these are.", inferAtRunTime, kBound);
+}
+LS_DEFINE_OP(tf, SparseSegmentSqrtNGradV2)
+{
+    return tfDef({4, 4, 2, 2}, "grad, indices, segment_ids, dense_output_dim0",
+                 "The gradient of the rows that were summed by segment and divided by a root, and which these are.", inferAtRunTime,
+                 kBound);
+}

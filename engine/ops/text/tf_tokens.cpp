@@ -28,3 +28,11 @@ LS_DEFINE_OP(tf, RaggedGather)
     return tfDef({2, -1, 1, -1}, "params_nested_splits…, params_dense_values, indices", "Rows of a ragged tensor, by index.");
 }
 LS_DEFINE_OP(tf, UnsortedSegmentJoin) { return tfDef({3, 3}, "inputs, segment_ids, num_segments", "Strings joined by segment."); }
+LS_DEFINE_OP(tf, StringToHashBucket)
+{
+    return tfDef({}, "string_tensor", "Hashes of strings modulo a number, as TensorFlow's first versions made them.", inferAtRunTime);
+}
+LS_DEFINE_OP(tf, Fingerprint)
+{
+    return tfDef({2, 2}, "data [N,..], method", "Eight bytes for each slice that are the same for equal slices.");
+}

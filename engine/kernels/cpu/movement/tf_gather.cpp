@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's operators that choose elements by index, and that put them where an index says.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/movement/scatter.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/ops/movement.h"
@@ -252,6 +253,41 @@ Status runTopK(const KernelArgs& args)
     });
 }
 
+/// On a CPU the k best are the true ones, along any dimension; is_max_k says which are best.
+Status runApproxTopK(const KernelArgs& args)
+{
+    const AttributeList& attributes = attributesOf(args);
+    const int64_t k = attributeInt(attributes, "k", 0);
+    const Shape& in = args.in(0).shape;
+    LS_TRY(const int axis, tfAxis(attributeInt(attributes, "reduction_dimension", -1), in.rank(), "reduction_dimension"));
+    if (k < 0 || k > in[axis])
+        return invalidArgument("input must have at least k elements along its reduction dimension. Had " + std::to_string(in[axis]) +
+                               ", needed " + std::to_string(k));
+    if (!attributeBool(attributes, "aggregate_to_topk", true))
+        return Error(ErrorCode::unsupported, "best elements that are not aggregated");
+    Shape shape = in;
+    shape[axis] = k;
+    for (const int result : {0, 1}) LS_CHECK_OK(tfAllocate(args, result, shape));
+    const bool isMax = attributeBool(attributes, "is_max_k", true);
+    const int64_t inner = strideOf(in, axis), width = in[axis], outer = in.countOf(0, axis);
+    return forDType<TypeList<float, Half, BFloat16>>(args.in(0).dtype, [&]<typename T>() -> Status {
+        std::vector<int64_t> order(static_cast<size_t>(width));
+        for (int64_t row = 0; row < outer * inner; ++row) {
+            interruptionPoint();
+            const T* x = args.in(0).as<T>() + row / inner * width * inner + row % inner;
+            const auto at = [&](int64_t i) { return Element<T>::load(x[i * inner]); };
+            std::iota(order.begin(), order.end(), 0);
+            std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return isMax ? at(a) > at(b) : at(a) < at(b); });
+            for (int64_t i = 0; i < k; ++i) {
+                const int64_t to = (row / inner * k + i) * inner + row % inner, from = order[static_cast<size_t>(i)];
+                args.out(0).as<T>()[to] = x[from * inner];
+                args.out(1).as<int32_t>()[to] = static_cast<int32_t>(from);
+            }
+        }
+        return {};
+    });
+}
+
 enum class Fold { sum, product, maximum, minimum, mean };
 
 /// The smallest or largest finite value of a dtype.
@@ -398,3 +434,4 @@ LS_TF_KERNEL(SegmentMin, runSortedSegments<Fold::minimum>, kTfReals)
 LS_TF_KERNEL(SegmentMean, runSortedSegments<Fold::mean>, kTfNumbers)
 LS_TF_KERNEL(Bincount, runBincount<false>, "f32 f64 i32 i64")
 LS_TF_KERNEL(DenseBincount, runBincount<true>, "f32 f64 i32 i64")
+LS_TF_KERNEL(ApproxTopK, runApproxTopK, "f32 f16 bf16")

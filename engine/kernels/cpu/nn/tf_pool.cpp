@@ -260,6 +260,57 @@ Status runExtractPatches(const KernelArgs& args)
     return out.finish();
 }
 
+/// The cubes of each window as channels of one voxel.
+Status runExtractVolumePatches(const KernelArgs& args)
+{
+    const Shape& in = args.in(0).shape;
+    TfWindowSpec spec;
+    spec.sizes = attributeInts(attributesOf(args), "ksizes");
+    spec.strides = attributeInts(attributesOf(args), "strides");
+    spec.dilations.assign(5, 1);
+    spec.padding = attributeString(attributesOf(args), "padding", "VALID");
+    LS_TRY(const TfWindows windows, TfWindows::over(in, TfLayout{3, false}, spec));
+    const int64_t channels = in[4];
+    int64_t patch = 0;
+    if (__builtin_mul_overflow(spec.sizes[1] * spec.sizes[2], spec.sizes[3], &patch) || __builtin_mul_overflow(patch, channels, &patch))
+        return invalidArgument("a patch would have too many elements: " + std::to_string(spec.sizes[1]) + " x " +
+                               std::to_string(spec.sizes[2]) + " x " + std::to_string(spec.sizes[3]));
+    LS_TRY(const TfSource source, TfSource::of(args.in(0)));
+    TfTarget out;
+    LS_CHECK_OK(out.begin(args, 0, windows.outputShape(patch), true));
+    windows.forEach(channels, patch, [&](int64_t from, int64_t to, int64_t tap) {
+        std::memcpy(out.at(to + tap * channels), source.at(from), static_cast<size_t>(channels * source.size()));
+    });
+    return out.finish();
+}
+
+/// dy goes to the places that MaxPoolWithArgmax named.
+Status runMaxPoolGradWithArgmax(const KernelArgs& args)
+{
+    const Shape &shape = args.in(0).shape, &gradient = args.in(1).shape;
+    LS_TRY(const Pool pool, poolOf(args, shape, 2));
+    LS_CHECK_OK(checkShape(gradient, pool.outputShape()));
+    if (!(args.in(2).shape == pool.outputShape()))
+        return invalidArgument("Expected argmax shape to be " + toString(pool.outputShape()) + ", but got " + toString(args.in(2).shape));
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    const bool isOfBatch = attributeBool(attributesOf(args), "include_batch_in_index", false);
+    const std::vector<int64_t> places = tfIntegers(args.in(2));
+    const int64_t picture = isOfBatch ? shape.elementCount() : shape.countOf(1, 4), windows = gradient.countOf(1, 4);
+    return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(1).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
+        std::vector<C> sums(static_cast<size_t>(shape.elementCount()), C(0));
+        for (size_t i = 0; i < places.size(); ++i) {
+            if (places[i] < 0 || places[i] >= picture)
+                return invalidArgument("Encountered invalid argmax value: " + std::to_string(places[i]) + ", it must be in [0, " +
+                                       std::to_string(picture) + ")");
+            C& sum = sums[static_cast<size_t>(places[i] + (isOfBatch ? 0 : static_cast<int64_t>(i) / windows * picture))];
+            sum = static_cast<C>(wrappingAdd(sum, Element<T>::load(args.in(1).as<T>()[i])));
+        }
+        for (size_t i = 0; i < sums.size(); ++i) args.out(0).as<T>()[i] = Element<T>::store(sums[i]);
+        return {};
+    });
+}
+
 } // namespace
 
 LS_TF_KERNEL(AvgPool, runAvgPool<2>, kTfFloats)
@@ -276,3 +327,5 @@ LS_TF_KERNEL(MaxPool3DGrad, runMaxPoolGrad<3>, kTfFloats)
 LS_TF_KERNEL(MaxPoolGradGrad, runMaxPoolGradGrad, kTfReals)
 LS_TF_KERNEL(MaxPoolGradGradV2, runMaxPoolGradGrad, kTfReals)
 LS_TF_KERNEL(ExtractImagePatches, runExtractPatches, "numbers bool")
+LS_TF_KERNEL(ExtractVolumePatches, runExtractVolumePatches, kTfReals)
+LS_TF_KERNEL(MaxPoolGradWithArgmax, runMaxPoolGradWithArgmax, kTfReals)

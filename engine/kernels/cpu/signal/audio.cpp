@@ -237,10 +237,42 @@ Status runDecodeWav(const KernelArgs& args)
     return {};
 }
 
+/// A WAV file of 16-bit samples.
+Status runEncodeWav(const KernelArgs& args)
+{
+    const Shape& shape = args.in(0).shape;
+    if (shape.rank() != 2) return invalidArgument("audio must be 2-dimensional: " + toString(shape));
+    LS_TRY(const int64_t rate, tfInteger(args, 1, "sample_rate"));
+    const int64_t samples = shape[0], channels = shape[1], bytes = 2 * samples * channels;
+    if (rate <= 0) return invalidArgument("sample_rate must be in (0, 2^32), got: " + std::to_string(rate));
+    if (channels <= 0 || channels > 0xffff) return invalidArgument("channels must be in (0, 65535], got: " + std::to_string(channels));
+    if (bytes > 0x7fffffff - 44) return invalidArgument("Provided channels and samples cannot be encoded as a WAV.");
+    std::string file;
+    file.reserve(static_cast<size_t>(44 + bytes));
+    const auto number = [&](int64_t value, int size) {
+        for (int i = 0; i < size; ++i) file.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+    };
+    file += "RIFF";
+    number(36 + bytes, 4);
+    file += "WAVEfmt ";
+    for (const auto& [value, size] :
+         {std::pair<int64_t, int>{16, 4}, {1, 2}, {channels, 2}, {rate, 4}, {2 * rate * channels, 4}, {2 * channels, 2}, {16, 2}})
+        number(value, size);
+    file += "data";
+    number(bytes, 4);
+    for (int64_t i = 0; i < samples * channels; ++i) {
+        const float x = args.in(0).as<float>()[i];
+        number(static_cast<int64_t>(std::clamp(std::isnan(x) ? 0.0F : std::round(x * 32768.0F), -32768.0F, 32767.0F)), 2);
+    }
+    const std::string_view view = file;
+    return writeStrings(*args.runtime, args.out(0), Shape(), std::span(&view, 1));
+}
+
 } // namespace
 
 LS_DEFINE_KERNELS(tf, AudioSpectrogram) { registry.add({"tf", "AudioSpectrogram", Profile::reference, prepareTfSpectrogram, "f32"}); }
 LS_DEFINE_KERNELS(tf, Mfcc) { registry.add({"tf", "Mfcc", Profile::reference, prepareTfMfcc, "f32 i32"}); }
 LS_TF_KERNEL(DecodeWav, runDecodeWav, "str f32 i32")
+LS_TF_KERNEL(EncodeWav, runEncodeWav, "f32 i32 str")
 LS_DEFINE_KERNELS(custom, AudioSpectrogram) { registry.add({"custom", "AudioSpectrogram", Profile::reference, prepareSpectrogram, "f32"}); }
 LS_DEFINE_KERNELS(custom, Mfcc) { registry.add({"custom", "Mfcc", Profile::reference, prepareMfcc, "f32"}); }

@@ -223,6 +223,43 @@ template <Segments how> Status runSegmentsGrad(const KernelArgs& args)
     });
 }
 
+/// The same for the rows that were taken alone, in ascending order, and which these are.
+template <Segments how> Status runSegmentsGradRows(const KernelArgs& args)
+{
+    const Shape& gradient = args.in(0).shape;
+    LS_TRY(const int64_t rows, tfInteger(args, 3, "dense_output_dim0"));
+    if (gradient.rank() < 1 || rows < 0) return invalidArgument("grad must be at least rank 1, and dense_output_dim0 not negative");
+    const int64_t width = strideOf(gradient, 0);
+    for (const int64_t index : tfIntegers(args.in(1)))
+        if (index < 0 || index >= rows)
+            return invalidArgument("Index " + std::to_string(index) + " out of range [0, " + std::to_string(rows) + ").");
+    LS_TRY(const SegmentRows in, segmentRows(args, rows, gradient[0], std::max<int64_t>(width, 1)));
+    std::vector<int64_t> taken = in.indices;
+    std::ranges::sort(taken);
+    taken.erase(std::ranges::unique(taken).begin(), taken.end());
+    Shape shape = gradient;
+    shape[0] = static_cast<int64_t>(taken.size());
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    LS_CHECK_OK(tfAllocate(args, 1, Shape({shape[0]})));
+    for (size_t i = 0; i < taken.size(); ++i) {
+        if (args.out(1).dtype == DType::i64) args.out(1).as<int64_t>()[i] = taken[i];
+        else args.out(1).as<int32_t>()[i] = static_cast<int32_t>(taken[i]);
+    }
+    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
+        std::vector<double> sums(static_cast<size_t>(shape.elementCount()), 0);
+        for (size_t i = 0; i < in.indices.size() && width > 0; ++i) {
+            const double divisor = divisorOf(how, in.counts[static_cast<size_t>(in.segments[i])]);
+            const int64_t row = std::ranges::lower_bound(taken, in.indices[i]) - taken.begin();
+            for (int64_t c = 0; c < width; ++c)
+                sums[static_cast<size_t>(row * width + c)] +=
+                    static_cast<double>(Element<T>::load(args.in(0).as<T>()[in.segments[i] * width + c])) / divisor;
+        }
+        for (size_t i = 0; i < sums.size(); ++i)
+            args.out(0).as<T>()[i] = Element<T>::store(static_cast<typename Element<T>::Compute>(sums[i]));
+        return {};
+    });
+}
+
 } // namespace
 
 LS_TF_KERNEL(SparseToDense, runToDense, kAllDTypes)
@@ -238,3 +275,6 @@ LS_TF_KERNEL(SparseSegmentSqrtNWithNumSegments, runSegments<Segments::squareRoot
 LS_TF_KERNEL(SparseSegmentSumGrad, runSegmentsGrad<Segments::sum>, "f32 f64 f16 bf16")
 LS_TF_KERNEL(SparseSegmentMeanGrad, runSegmentsGrad<Segments::mean>, "f32 f64 f16 bf16")
 LS_TF_KERNEL(SparseSegmentSqrtNGrad, runSegmentsGrad<Segments::squareRoot>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentSumGradV2, runSegmentsGradRows<Segments::sum>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentMeanGradV2, runSegmentsGradRows<Segments::mean>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentSqrtNGradV2, runSegmentsGradRows<Segments::squareRoot>, "f32 f64 f16 bf16")

@@ -2,6 +2,7 @@
 // string_to_hash_bucket_op.h, edit_distance_op.cc, unravel_index_op.cc, bincount_op.cc, ragged_gather_op.cc,
 // unsorted_segment_join_op.cc.
 #include "engine/base/interruption.h"
+#include "engine/kernels/cpu/text/fingerprint.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/tensor/strings.h"
 
@@ -102,6 +103,74 @@ Status runHashStrong(const KernelArgs& args)
     for (size_t i = 0; i < strings.size(); ++i)
         args.out(0).as<int64_t>()[i] = static_cast<int64_t>(
             sipHash(strings[i], static_cast<uint64_t>(key[0]), static_cast<uint64_t>(key[1])) % static_cast<uint64_t>(buckets));
+    return {};
+}
+
+/// The 64 bits that TensorFlow's first versions hashed strings with (core/lib/hash/hash.cc: MurmurHash64A).
+uint64_t oldHash(std::string_view text)
+{
+    constexpr uint64_t kFactor = 0xc6a4a7935bd1e995;
+    uint64_t hash = 0xDECAFCAFFE ^ (text.size() * kFactor);
+    for (; text.size() >= sizeof(uint64_t); text.remove_prefix(sizeof(uint64_t))) {
+        uint64_t word = 0;
+        std::memcpy(&word, text.data(), sizeof word);
+        word *= kFactor;
+        word ^= word >> 47;
+        hash = (hash ^ word * kFactor) * kFactor;
+    }
+    if (!text.empty()) {
+        uint64_t rest = 0;
+        std::memcpy(&rest, text.data(), text.size());
+        hash = (hash ^ rest) * kFactor;
+    }
+    hash = (hash ^ (hash >> 47)) * kFactor;
+    return hash ^ (hash >> 47);
+}
+
+Status runHashOld(const KernelArgs& args)
+{
+    LS_TRY(const auto strings, readStrings(args.in(0)));
+    const int64_t buckets = attributeInt(attributesOf(args), "num_buckets", 1);
+    if (buckets < 1) return invalidArgument("num_buckets must be at least 1");
+    LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
+    for (size_t i = 0; i < strings.size(); ++i)
+        args.out(0).as<int64_t>()[i] = static_cast<int64_t>(oldHash(strings[i]) % static_cast<uint64_t>(buckets));
+    return {};
+}
+
+/// Eight bytes for each slice along the first dimension: of its bytes, or of the fingerprints of its strings if there are several.
+Status runFingerprint(const KernelArgs& args)
+{
+    const Tensor& data = args.in(0);
+    if (data.shape.rank() < 1) return invalidArgument("data must have rank >= 1, got []");
+    if (args.in(1).elementCount() != 1) return invalidArgument("method must be scalar: " + toString(args.in(1).shape));
+    LS_TRY(const auto method, readStrings(args.in(1)));
+    if (method[0] != "farmhash64") return invalidArgument("Unsupported fingerprint method: " + std::string(method[0]));
+    const int64_t rows = data.shape[0], each = strideOf(data.shape, 0);
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({rows, 8})));
+    std::vector<std::string_view> slices;
+    std::string prints;
+    const auto append = [&](std::string_view text) {
+        const uint64_t print = fingerprint64(text);
+        prints.append(reinterpret_cast<const char*>(&print), sizeof print);
+    };
+    if (data.dtype == DType::string) {
+        LS_TRY(slices, readStrings(data));
+        if (each != 1) {
+            for (const std::string_view text : slices) append(text);
+            slices.clear();
+            for (int64_t i = 0; i < rows; ++i)
+                slices.push_back(std::string_view(prints).substr(static_cast<size_t>(i * each * 8), static_cast<size_t>(each * 8)));
+        }
+    } else {
+        const auto bytes = static_cast<size_t>(rows > 0 ? static_cast<int64_t>(data.bytes) / rows : 0);
+        for (int64_t i = 0; i < rows; ++i)
+            slices.emplace_back(reinterpret_cast<const char*>(data.data) + static_cast<size_t>(i) * bytes, bytes);
+    }
+    for (size_t i = 0; i < slices.size(); ++i) {
+        const uint64_t print = fingerprint64(slices[i]);
+        std::memcpy(args.out(0).data + i * sizeof print, &print, sizeof print);
+    }
     return {};
 }
 
@@ -363,3 +432,5 @@ LS_TF_KERNEL(UnravelIndex, runUnravelIndex, "i32 i64")
 LS_TF_KERNEL(RaggedBincount, runRaggedBincount, "f32 f64 i32 i64")
 LS_TF_KERNEL(RaggedGather, runRaggedGather, "all")
 LS_TF_KERNEL(UnsortedSegmentJoin, runSegmentJoin, "str")
+LS_TF_KERNEL(StringToHashBucket, runHashOld, "str i64")
+LS_TF_KERNEL(Fingerprint, runFingerprint, "all")
