@@ -117,6 +117,19 @@ graph main(n: i32[]) {
 }
 )",
      "main/max_pool_2d#2"},
+    {"sorting", R"(
+graph main(n: i32[]) {
+  one = const i32[] 1
+  m = add(n, one) : i32[]
+  shape = const i32[1] [20000000]
+  half = const f32[] 0.5
+  k = const i32[] 9000000
+  a = fill(shape, half) : f32[20000000]
+  y, places = topk_v2(a, k) : (f32[9000000], i32[9000000])
+  return m, y
+}
+)",
+     "main/topk_v2#2"},
     {"dataflow", R"(
 graph main(n: i32[]) {
   one = Const() dtype=i32 value=i32[] 1 : i32

@@ -1,5 +1,6 @@
 // Kernels that read and write picture files held in strings: core/kernels/image/decode_image_op.cc, encode_png_op.cc, encode_jpeg_op.cc,
 // extract_jpeg_shape_op.cc. The libraries are those of pictures as inputs.
+#include "engine/kernels/cpu/image/gif.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/tensor/picture.h"
 #include "engine/tensor/strings.h"
@@ -75,6 +76,72 @@ Result<Array> readPngAsTf(std::string_view file, PictureReading reading)
     return greyOfColours(colours);
 }
 
+/// Bytes become parts of 1 or of 65,535 where the result's dtype has these.
+Status givePixels(const KernelArgs& args, const Array& pixels)
+{
+    LS_CHECK_OK(tfAllocate(args, 0, pixels.shape));
+    Tensor& out = args.out(0);
+    for (size_t i = 0; i < pixels.bytes.size(); ++i) {
+        const auto value = static_cast<uint8_t>(pixels.bytes[i]);
+        if (out.dtype == DType::u16) out.as<uint16_t>()[i] = static_cast<uint16_t>(value * 257);
+        else if (out.dtype == DType::f32) out.as<float>()[i] = static_cast<float>(value) / 255.0F;
+        else out.as<uint8_t>()[i] = value;
+    }
+    return {};
+}
+
+/// All frames; the only one, or the first one, as a picture where one is wanted.
+Status decodeGif(const KernelArgs& args, std::string_view file, int64_t channels)
+{
+    const std::string_view name = args.paramsAs<Operator>().kind.name;
+    if (name == "DecodeBmp") return invalidArgument("Trying to decode GIF format using DecodeBmp op. Use `decode_image` instead.");
+    if (channels != 0 && channels != 3) return invalidArgument("channels must be 0 or 3 for GIF, got " + std::to_string(channels));
+    const bool isAnimation = name == "DecodeGif" || (name == "DecodeImage" && attributeBool(attributesOf(args), "expand_animations", true));
+    LS_TRY(Array frames, GifReader(file).read(name == "DecodeImage" && !isAnimation));
+    if (isAnimation) return givePixels(args, frames);
+    if (frames.shape[0] != 1)
+        return invalidArgument("Got " + std::to_string(frames.shape[0]) +
+                               " frames, but animated gifs can only be decoded by tf.io.decode_gif or tf.io.decode_image");
+    frames.shape = Shape({frames.shape[1], frames.shape[2], 3});
+    return givePixels(args, frames);
+}
+
+Status runDecodeGif(const KernelArgs& args)
+{
+    LS_TRY(const std::string_view file, contentOf(args));
+    if (!file.starts_with("GIF8"))
+        return invalidArgument("Trying to decode a file that is no GIF using DecodeGif op. Use `decode_image` instead.");
+    return decodeGif(args, file, 0);
+}
+
+/// Window y, x, height, width of a JPEG file, without what lies beside it.
+Status runDecodeCropped(const KernelArgs& args)
+{
+    LS_TRY(const std::string_view file, contentOf(args));
+    const std::vector<int64_t> window = tfIntegers(args.in(1));
+    if (window.size() != 4) return invalidArgument("crop_window must have four elements: " + toString(args.in(1).shape));
+    const AttributeList& attributes = attributesOf(args);
+    const int64_t channels = attributeInt(attributes, "channels", 0), ratio = attributeInt(attributes, "ratio", 1);
+    if (channels != 0 && channels != 1 && channels != 3)
+        return invalidArgument("channels must be 0, 1, or 3, got " + std::to_string(channels));
+    if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8)
+        return invalidArgument("ratio must be 1, 2, 4, or 8, got " + std::to_string(ratio));
+    const Result<Array> pixels = readPicture(bytesOf(file), {static_cast<int>(channels), true, static_cast<int>(ratio),
+                                                             attributeBool(attributes, "fancy_upscaling", true),
+                                                             attributeString(attributes, "dct_method", "") != "INTEGER_ACCURATE"});
+    if (!pixels.ok()) return invalidArgument(pixels.error().message());
+    const Shape& shape = pixels->shape;
+    if (window[0] < 0 || window[1] < 0 || window[2] <= 0 || window[3] <= 0 || window[2] > shape[0] - window[0] ||
+        window[3] > shape[1] - window[1])
+        return invalidArgument("jpeg::Uncompress failed. Invalid JPEG data or crop window. Data size " + std::to_string(file.size()));
+    Array part{DType::u8, Shape({window[2], window[3], shape[2]}), {}};
+    for (int64_t y = 0; y < window[2]; ++y) {
+        const auto from = pixels->bytes.begin() + ((window[0] + y) * shape[1] + window[1]) * shape[2];
+        part.bytes.insert(part.bytes.end(), from, from + window[3] * shape[2]);
+    }
+    return givePixels(args, part);
+}
+
 Status runDecode(const KernelArgs& args)
 {
     LS_TRY(const std::string_view file, contentOf(args));
@@ -86,22 +153,14 @@ Status runDecode(const KernelArgs& args)
         return invalidArgument("ratio must be 1, 2, 4, or 8, got " + std::to_string(ratio));
     PictureReading reading{static_cast<int>(channels), true, static_cast<int>(ratio), attributeBool(attributes, "fancy_upscaling", true),
                            attributeString(attributes, "dct_method", "") != "INTEGER_ACCURATE"};
+    if (file.starts_with("GIF8")) return decodeGif(args, file, channels);
     const bool isBmp = file.starts_with("BM");
-    if (!isBmp && !isPicture(bytesOf(file)))
-        return invalidArgument("Unknown image file format. One of JPEG, PNG, BMP required."); // TensorFlow reads GIF, too
+    if (!isBmp && !isPicture(bytesOf(file))) return invalidArgument("Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
     Result<Array> pixels = isBmp                         ? readBmp(file, reading.channels)
                            : file.starts_with("\x89PNG") ? readPngAsTf(file, reading)
                                                          : readPicture(bytesOf(file), reading);
     if (!pixels.ok()) return invalidArgument(pixels.error().message());
-    LS_CHECK_OK(tfAllocate(args, 0, pixels->shape));
-    Tensor& out = args.out(0);
-    for (size_t i = 0; i < pixels->bytes.size(); ++i) {
-        const auto value = static_cast<uint8_t>(pixels->bytes[i]);
-        if (out.dtype == DType::u16) out.as<uint16_t>()[i] = static_cast<uint16_t>(value * 257);
-        else if (out.dtype == DType::f32) out.as<float>()[i] = static_cast<float>(value) / 255.0F;
-        else out.as<uint8_t>()[i] = value;
-    }
-    return {};
+    return givePixels(args, *pixels);
 }
 
 /// One file of each picture [..,H,W,C].
@@ -150,3 +209,5 @@ LS_TF_KERNEL(DecodeBmp, runDecode, "str u8")
 LS_TF_KERNEL(EncodePng, runEncode<false>, "u8 str")
 LS_TF_KERNEL(EncodeJpeg, runEncode<true>, "u8 str")
 LS_TF_KERNEL(ExtractJpegShape, runJpegShape, "str i32 i64")
+LS_TF_KERNEL(DecodeGif, runDecodeGif, "str u8")
+LS_TF_KERNEL(DecodeAndCropJpeg, runDecodeCropped, "str i32 u8")

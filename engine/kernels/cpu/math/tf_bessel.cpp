@@ -99,12 +99,20 @@ template <double (*function)(double)> Status runFunction(const KernelArgs& args)
     });
 }
 
+/// At 0 the one of f32 is no number, that of f64 is −infinity.
+double besselY1OfSingle(double x) { return x == 0 ? kNan : besselY1(x); }
+
+Status runBesselY1(const KernelArgs& args)
+{
+    return args.in(0).dtype == DType::f64 ? runFunction<besselY1>(args) : runFunction<besselY1OfSingle>(args);
+}
+
 } // namespace
 
 LS_TF_KERNEL(BesselJ0, runFunction<besselJ0>, kTfFloats)
 LS_TF_KERNEL(BesselJ1, runFunction<besselJ1>, kTfFloats)
 LS_TF_KERNEL(BesselY0, runFunction<besselY0>, kTfFloats)
-LS_TF_KERNEL(BesselY1, runFunction<besselY1>, kTfFloats)
+LS_TF_KERNEL(BesselY1, runBesselY1, kTfFloats)
 LS_TF_KERNEL(BesselK0, runFunction<besselK0>, kTfFloats)
 LS_TF_KERNEL(BesselK0e, runFunction<besselK0e>, kTfFloats)
 LS_TF_KERNEL(BesselK1, runFunction<besselK1>, kTfFloats)

@@ -237,12 +237,20 @@ template <typename Op, typename... Lists> Status runWrapping(const KernelArgs& a
     });
 }
 
+/// What TensorFlow says of a zero divisor; of the divisions that round towards 0 it did not expect one.
+Error zeroDivisor(const KernelArgs& args)
+{
+    if (args.paramsAs<Operator>().kind.name.starts_with("Truncate"))
+        return tfError(TfCode::internal, "Unexpected error in binary operator (only integer div and mod should have errors)");
+    return invalidArgument("Integer division by zero");
+}
+
 /// Divisions: integers refuse a zero divisor.
 template <typename Op, typename... Lists> Status runDivision(const KernelArgs& args)
 {
     return forDType<Lists...>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
         if constexpr (std::is_integral_v<T>) {
-            if (args.out(0).elementCount() > 0 && findElement<T>(args.in(1), T(0)) >= 0) return invalidArgument("Integer division by zero");
+            if (args.out(0).elementCount() > 0 && findElement<T>(args.in(1), T(0)) >= 0) return zeroDivisor(args);
         }
         computeBinary<T, T>(args.in(0), args.in(1), args.out(0), Op());
         return {};

@@ -18,11 +18,8 @@ struct Range {
 Result<Range> rangeOf(const KernelArgs& args)
 {
     const AttributeList& attributes = attributesOf(args);
-    const std::string mode(attributeString(attributes, "mode", "MIN_COMBINED"));
-    if (mode == "MIN_FIRST" || attributeInt(attributes, "axis", -1) != -1)
-        return Error(ErrorCode::unsupported, "quantized numbers")
-            .found(mode == "MIN_FIRST" ? "mode MIN_FIRST" : "a range for each channel")
-            .expected("mode SCALED or MIN_COMBINED with one range");
+    if (attributeInt(attributes, "axis", -1) != -1)
+        return Error(ErrorCode::unsupported, "quantized numbers").found("a range for each channel").expected("one range");
     for (const int k : {1, 2})
         if (args.in(k).elementCount() != 1) return invalidArgument("min_range and max_range must have one element each");
     const Range range{args.in(1).as<float>()[0], args.in(2).as<float>()[0]};
@@ -72,6 +69,31 @@ template <typename T> void quantizeCombined(const KernelArgs& args, const Range&
     }
 }
 
+/// The smallest number of the range is rounded first, so that steps lie on multiples of the scale (core/kernels/quantization_utils.h).
+template <typename T> constexpr double kSteps = static_cast<double>(int64_t{1} << (8 * sizeof(T))) - 1;
+
+template <typename T> void quantizeMinFirst(const KernelArgs& args, const Range& range)
+{
+    const auto scale = static_cast<float>(range.max == range.min ? 0.0 : kSteps<T> / static_cast<double>(range.max - range.min));
+    const float least = std::round(range.min * scale), lowest = static_cast<float>(std::numeric_limits<T>::min());
+    const float low = std::max(lowest, -2.147483648e+09F), high = std::min(kHighest<T>, 2.147483520e+09F);
+    const auto* const in = args.in(0).as<float>();
+    auto* const out = reinterpret_cast<T*>(args.out(0).data);
+    for (int64_t i = 0; i < args.in(0).elementCount(); ++i) {
+        const float value = std::round(in[i] * scale) - (least - lowest);
+        out[i] = static_cast<T>(static_cast<int32_t>(std::isnan(value) ? low : std::min(std::max(value, low), high)));
+    }
+}
+
+template <typename T> void dequantizeMinFirst(const KernelArgs& args, const Range& range)
+{
+    const auto scale = static_cast<float>(static_cast<double>(range.max - range.min) / kSteps<T>);
+    const float least = range.max == range.min ? range.min : std::round(range.min / scale) * scale;
+    const float shift = least - static_cast<float>(std::numeric_limits<T>::min()) * scale;
+    const auto* const in = reinterpret_cast<const T*>(args.in(0).data);
+    for (int64_t i = 0; i < args.in(0).elementCount(); ++i) args.out(0).as<float>()[i] = static_cast<float>(in[i]) * scale + shift;
+}
+
 template <typename T> Status quantize(const KernelArgs& args)
 {
     const AttributeList& attributes = attributesOf(args);
@@ -84,7 +106,9 @@ template <typename T> Status quantize(const KernelArgs& args)
     range.max = std::max(0.0F, std::max(asked.max, range.min + apart));
     LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
     for (const int k : {1, 2}) LS_CHECK_OK(tfAllocate(args, k, Shape()));
-    if (attributeString(attributes, "mode", "MIN_COMBINED") == "SCALED") quantizeScaled<T>(args, range);
+    const std::string_view mode = attributeString(attributes, "mode", "MIN_COMBINED");
+    if (mode == "SCALED") quantizeScaled<T>(args, range);
+    else if (mode == "MIN_FIRST") quantizeMinFirst<T>(args, range);
     else quantizeCombined<T>(args, range);
     args.out(1).as<float>()[0] = range.min;
     args.out(2).as<float>()[0] = range.max;
@@ -96,6 +120,10 @@ template <typename T> Status dequantize(const KernelArgs& args)
     const AttributeList& attributes = attributesOf(args);
     LS_TRY(const Range range, rangeOf(args));
     LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
+    if (attributeString(attributes, "mode", "MIN_COMBINED") == "MIN_FIRST") {
+        dequantizeMinFirst<T>(args, range);
+        return {};
+    }
     const auto* const in = reinterpret_cast<const T*>(args.in(0).data);
     auto* const out = args.out(0).as<float>();
     const bool isScaled = attributeString(attributes, "mode", "MIN_COMBINED") == "SCALED";

@@ -1,4 +1,5 @@
 // Kernels whose results depend on the values of their operands.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/movement.h"
@@ -82,10 +83,12 @@ template <typename T, typename Index> Status runTopK(const KernelArgs& args)
     if (k > length) return kernelError(2, "k").found(std::to_string(k)).expected("at most " + std::to_string(length));
     if (k == 0 || rows == 0) return {};
     auto* order = reinterpret_cast<int64_t*>(args.runtime->scratch(static_cast<size_t>(length) * sizeof(int64_t)));
+    LoopPace pace; // of comparisons
     for (int64_t r = 0; r < rows; ++r) {
         const T* row = in.as<T>() + r * length;
         for (int64_t i = 0; i < length; ++i) order[i] = i;
-        std::partial_sort(order, order + k, order + length, [row](int64_t a, int64_t b) {
+        std::partial_sort(order, order + k, order + length, [row, &pace](int64_t a, int64_t b) {
+            pace.did(1);
             if (larger(row[a], row[b])) return true;
             if (larger(row[b], row[a])) return false;
             return a < b;

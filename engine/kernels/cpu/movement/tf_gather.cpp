@@ -238,11 +238,14 @@ Status runTopK(const KernelArgs& args)
     LS_CHECK_OK(tfAllocate(args, 1, shape));
     return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
         std::vector<int64_t> order(static_cast<size_t>(width));
+        LoopPace pace; // of comparisons
         for (int64_t r = 0; r < rows; ++r) {
             const T* row = args.in(0).as<T>() + r * width;
             std::iota(order.begin(), order.end(), 0);
-            std::stable_sort(order.begin(), order.end(),
-                             [&](int64_t a, int64_t b) { return Element<T>::load(row[a]) > Element<T>::load(row[b]); });
+            std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+                pace.did(1);
+                return Element<T>::load(row[a]) > Element<T>::load(row[b]);
+            });
             for (int64_t i = 0; i < k; ++i) {
                 args.out(0).as<T>()[r * k + i] = row[order[static_cast<size_t>(i)]];
                 if (args.out(1).dtype == DType::i64) args.out(1).as<int64_t>()[r * k + i] = order[static_cast<size_t>(i)];
@@ -272,12 +275,15 @@ Status runApproxTopK(const KernelArgs& args)
     const int64_t inner = strideOf(in, axis), width = in[axis], outer = in.countOf(0, axis);
     return forDType<TypeList<float, Half, BFloat16>>(args.in(0).dtype, [&]<typename T>() -> Status {
         std::vector<int64_t> order(static_cast<size_t>(width));
+        LoopPace pace; // of comparisons
         for (int64_t row = 0; row < outer * inner; ++row) {
-            interruptionPoint();
             const T* x = args.in(0).as<T>() + row / inner * width * inner + row % inner;
             const auto at = [&](int64_t i) { return Element<T>::load(x[i * inner]); };
             std::iota(order.begin(), order.end(), 0);
-            std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return isMax ? at(a) > at(b) : at(a) < at(b); });
+            std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+                pace.did(1);
+                return isMax ? at(a) > at(b) : at(a) < at(b);
+            });
             for (int64_t i = 0; i < k; ++i) {
                 const int64_t to = (row / inner * k + i) * inner + row % inner, from = order[static_cast<size_t>(i)];
                 args.out(0).as<T>()[to] = x[from * inner];

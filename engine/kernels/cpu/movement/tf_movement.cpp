@@ -295,8 +295,17 @@ Status reverse(const KernelArgs& args, const std::vector<bool>& turned)
     return out.finish();
 }
 
+/// A scalar stays as it is, whatever is to be turned. Errors: InvalidArgument.
+Status checkTurned(const KernelArgs& args)
+{
+    if (args.in(1).shape.rank() == 1) return {};
+    return invalidArgument("'dims' must be 1-dimension, not " + std::to_string(args.in(1).shape.rank()));
+}
+
 Status runReverseV2(const KernelArgs& args)
 {
+    if (args.in(0).shape.rank() == 0) return tfCopy(args, 0, args.in(0), Shape());
+    LS_CHECK_OK(checkTurned(args));
     std::vector<bool> turned(static_cast<size_t>(args.in(0).shape.rank()), false);
     for (const int64_t axis : tfIntegers(args.in(1))) {
         LS_TRY(const int d, tfAxis(axis, args.in(0).shape.rank(), "'axis'[" + std::to_string(axis) + "]"));
@@ -308,6 +317,8 @@ Status runReverseV2(const KernelArgs& args)
 
 Status runReverse(const KernelArgs& args)
 {
+    if (args.in(0).shape.rank() == 0) return tfCopy(args, 0, args.in(0), Shape());
+    LS_CHECK_OK(checkTurned(args));
     const std::vector<int64_t> dims = tfIntegers(args.in(1));
     if (static_cast<int>(dims.size()) != args.in(0).shape.rank())
         return invalidArgument("'dims' must have length equal to the rank of 'tensor'");

@@ -7,6 +7,7 @@
 #include "engine/kernels/cpu/tf_variant.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -419,7 +420,9 @@ Status runBatchMatMul(const KernelArgs& args)
     const Shape& b = args.in(1).shape;
     if (a.rank() < 2) return invalidArgument("In[0] ndims must be >= 2: " + std::to_string(a.rank()));
     if (b.rank() < 2) return invalidArgument("In[1] ndims must be >= 2: " + std::to_string(b.rank()));
-    if (args.in(0).dtype != args.in(1).dtype || args.in(0).dtype != args.out(0).dtype)
+    const auto isByte = [](DType dtype) { return dtype == DType::i8 || dtype == DType::u8; };
+    const bool isWidened = isByte(args.in(0).dtype) && isByte(args.in(1).dtype) && args.out(0).dtype == DType::i32;
+    if (!isWidened && (args.in(0).dtype != args.in(1).dtype || args.in(0).dtype != args.out(0).dtype))
         return Error(ErrorCode::unsupported, "a product of matrices of different dtypes");
     const bool ta = attributeBool(attributesOf(args), "adj_x", false);
     const bool tb = attributeBool(attributesOf(args), "adj_y", false);
@@ -437,12 +440,19 @@ Status runBatchMatMul(const KernelArgs& args)
     shape.append(n);
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     const bool fused = multipliesFused(both->elementCount(), m, k, n);
-    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
+    std::array<std::vector<int32_t>, 2> wide; // of bytes, whose products do not fit them
+    if (isWidened)
+        for (const int i : {0, 1})
+            for (const int64_t x : tfIntegers(args.in(i))) wide[static_cast<size_t>(i)].push_back(static_cast<int32_t>(x));
+    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.out(0).dtype, [&]<typename T>() -> Status {
+        std::array<const T*, 2> operands = {args.in(0).as<T>(), args.in(1).as<T>()};
+        if constexpr (std::is_same_v<T, int32_t>)
+            if (isWidened) operands = {wide[0].data(), wide[1].data()};
         const BroadcastLoop<2> loop(*both, {&batchA, &batchB});
         loop.forEachRow([&](int64_t o, const int64_t(&offset)[2]) {
             for (int64_t i = 0; i < loop.rowLength(); ++i) {
-                const T* x = args.in(0).as<T>() + (offset[0] + i * loop.rowStride(0)) * m * k;
-                const T* y = args.in(1).as<T>() + (offset[1] + i * loop.rowStride(1)) * k * n;
+                const T* x = operands[0] + (offset[0] + i * loop.rowStride(0)) * m * k;
+                const T* y = operands[1] + (offset[1] + i * loop.rowStride(1)) * k * n;
                 multiply(Matrix<T>{x, ta ? 1 : k, ta ? m : 1, ta}, Matrix<T>{y, tb ? 1 : n, tb ? k : 1, tb},
                          args.out(0).as<T>() + (o + i) * m * n, m, k, n, fused);
             }

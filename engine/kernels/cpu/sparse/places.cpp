@@ -1,5 +1,7 @@
 #include "engine/kernels/cpu/sparse/places.h"
 
+#include "engine/base/interruption.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -16,7 +18,11 @@ std::vector<int64_t> SparsePlaces::order() const
 {
     std::vector<int64_t> entries(static_cast<size_t>(count));
     std::iota(entries.begin(), entries.end(), 0);
-    std::stable_sort(entries.begin(), entries.end(), [this](int64_t x, int64_t y) { return compare(x, *this, y) < 0; });
+    LoopPace pace; // of comparisons
+    std::stable_sort(entries.begin(), entries.end(), [this, &pace](int64_t x, int64_t y) {
+        pace.did(1);
+        return compare(x, *this, y) < 0;
+    });
     return entries;
 }
 

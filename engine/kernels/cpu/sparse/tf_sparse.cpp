@@ -140,6 +140,8 @@ struct SegmentRows {
 };
 Result<SegmentRows> segmentRows(const KernelArgs& args, int64_t rows, int64_t segments, int64_t width)
 {
+    if (args.in(1).shape.rank() != 1) return invalidArgument("indices should be a vector.");
+    if (args.in(2).shape.rank() != 1) return invalidArgument("segment_ids should be a vector.");
     SegmentRows in{tfIntegers(args.in(1)), tfIntegers(args.in(2)), 0, {}};
     if (in.indices.size() != in.segments.size()) return invalidArgument("segment_ids and indices should have same size.");
     if (!std::ranges::is_sorted(in.segments) || (!in.segments.empty() && in.segments.front() < 0))

@@ -158,10 +158,15 @@ Status runFormat(const KernelArgs& args)
     const std::string placeholder(attributeString(attributesOf(args), "placeholder", "%s"));
     const int64_t edge = attributeInt(attributesOf(args), "summarize", 3);
     std::string text;
+    int places = 0;
+    for (size_t at = 0; !placeholder.empty() && (at = pattern.find(placeholder, at)) != std::string::npos; at += placeholder.size())
+        ++places;
+    if (places != args.inputCount)
+        return invalidArgument("num placeholders in template and num inputs must match: " + std::to_string(places) + " vs. " +
+                               std::to_string(args.inputCount));
     size_t from = 0;
     for (int i = 0; i < args.inputCount; ++i) {
-        const size_t at = placeholder.empty() ? std::string::npos : pattern.find(placeholder, from);
-        if (at == std::string::npos) return invalidArgument("num placeholders in template and num inputs must match, got more inputs");
+        const size_t at = pattern.find(placeholder, from);
         text += pattern.substr(from, at - from);
         from = at + placeholder.size();
         const bool scalar = args.in(i).shape.rank() == 0;
@@ -363,7 +368,11 @@ Status runReduceJoin(const KernelArgs& args)
     const bool keep = attributeBool(attributesOf(args), "keep_dims", false);
     std::vector<int> order; // of the reduced dimensions, as they are joined
     for (const int64_t axis : tfIntegers(args.in(1))) {
-        LS_TRY(const int d, tfAxis(axis, in.rank(), "Invalid reduction dimension"));
+        if (axis < -in.rank() || axis >= in.rank())
+            return tfError(TfCode::outOfRange, "Invalid reduction dimension " + std::to_string(axis) + " for input with " +
+                                                   std::to_string(in.rank()) + " dimension(s)");
+        const int d = static_cast<int>(axis < 0 ? axis + in.rank() : axis);
+        if (std::ranges::find(order, d) != order.end()) return invalidArgument("Duplicate reduction dimension " + std::to_string(d));
         order.push_back(d);
     }
     Shape shape;
