@@ -8,22 +8,6 @@
 
 namespace loopscope {
 
-/// The next iteration of a loop begins, with its cond.
-inline void Interpreter::Impl::nextIteration(CallFrame& frame)
-{
-    if (m_audience.ofIterations()) [[unlikely]]
-        endInvocation(frame.invocation, frame.invocationStart);
-    forgetAccesses(frame.invocation);
-    frame.taken = {};
-    ++frame.iteration;
-    frame.inCond = true;
-    frame.activation = frame.call->cond;
-    frame.enteredAtStep = m_step;
-    frame.invocation = newInvocation();
-    if (m_audience.ofIterations()) [[unlikely]]
-        startInvocation(frame);
-}
-
 /// Behind the last operator of the innermost graph: what comes next. `status` is what the run ends with where it is over.
 [[gnu::always_inline]] inline Interpreter::Impl::GraphEnd Interpreter::Impl::passEnd(CallFrame& frame, Status& status, bool single)
 {
@@ -66,7 +50,7 @@ inline void Interpreter::Impl::nextIteration(CallFrame& frame)
                     status = checkBudget();
                     return GraphEnd::over;
                 }
-                nextIteration(frame);
+                nextIteration(frame, m_audience.ofIterations());
                 if (single || !m_options.device) [[likely]]
                     return GraphEnd::entered;
                 frame.next = 0;
@@ -116,13 +100,16 @@ int64_t countOfKernels(const Instruction* code)
     return {};
 }
 
-/// Whole iterations of a loop whose graphs hold nothing but kernels, as long as nobody wants to hear of them or to stop among them. The
-/// frame stands at the beginning of the body before and after, or, if cond said that it is over, at the end of cond.
-Status Interpreter::Impl::runTrips(CallFrame& frame, bool& isAtCondEnd)
+/// Whole iterations of a loop whose graphs hold nothing but kernels, as long as nobody wants to hear of them one by one or to stop among
+/// them. The frame stands at the beginning of the body before, and after it at `at`: there, or at the end of cond, which said that the loop
+/// is over, or where somebody who takes whole iterations wants to hear of operators.
+Status Interpreter::Impl::runTrips(CallFrame& frame, const Instruction*& at)
 {
     CallState& call = *frame.call;
-    if (!call.exchange.isPlain() || !call.verdictIsPlain || m_audience.ofOperators() || m_audience.ofIterations() || m_options.device)
-        return {};
+    at = call.body->code();
+    TripTaker* const taker = m_audience.trips();
+    const bool isHeard = !taker && (m_audience.ofOperators() || m_audience.ofIterations());
+    if (!call.exchange.isPlain() || !call.verdictIsPlain || isHeard || m_options.device) return {};
     const Instruction* const cond = call.cond->code();
     const Instruction* const body = call.body->code();
     const int64_t ofCond = countOfKernels(cond), ofBody = countOfKernels(body);
@@ -130,14 +117,19 @@ Status Interpreter::Impl::runTrips(CallFrame& frame, bool& isAtCondEnd)
         call.exchange.setMixed();
         return {};
     }
+    if (taker) [[unlikely]]
+        return runTapedTrips(frame, *taker, at);
     int64_t step = m_step;
-    while (frame.iteration < m_options.maxSteps && !m_limits.isReached(step + ofBody + ofCond) && !m_cancel.requested()) {
+    const int64_t ofTrip = std::max<int64_t>(ofBody + ofCond, 1); // nothing ends before the last of them
+    while (frame.iteration < m_options.maxSteps && !m_limits.isReached(step + ofTrip - 1) && !m_cancel.requested()) {
         LS_CHECK_OK(runKernels(frame, body, ofBody, step));
         call.exchange.nextPlain();
-        nextIteration(frame);
+        nextIteration(frame, nullptr);
         LS_CHECK_OK(runKernels(frame, cond, ofCond, step));
-        isAtCondEnd = *call.verdictSlot->as<uint8_t>() == 0;
-        if (isAtCondEnd) return {};
+        if (*call.verdictSlot->as<uint8_t>() == 0) {
+            at = cond + ofCond;
+            return {};
+        }
         frame.inCond = false;
         frame.activation = call.body;
     }
@@ -152,6 +144,9 @@ template <bool Single> Status Interpreter::Impl::execute()
     const Instruction* at = frame->activation->code() + frame->next;
     bool moved = false;
     Status status;
+    if constexpr (!Single)
+        if (frame->next == 0 && frame->role == CallRole::loop && !frame->inCond)
+            if (status = runTrips(*frame, at); !status.ok()) return fail(std::move(status).takeError());
     for (;;) {
         if constexpr (Single) {
             if (moved && at->kind != InstructionKind::end) break;
@@ -204,14 +199,10 @@ template <bool Single> Status Interpreter::Impl::execute()
             switch (passEnd(*frame, status, Single)) {
             case GraphEnd::over: return status;
             case GraphEnd::entered:
-                if constexpr (!Single) {
-                    bool isAtCondEnd = false;
-                    if (frame->role == CallRole::loop && !frame->inCond)
-                        if (status = runTrips(*frame, isAtCondEnd); !status.ok()) return fail(std::move(status).takeError());
-                    at = frame->activation->code() + (isAtCondEnd ? countOfKernels(frame->activation->code()) : 0);
-                    break;
-                }
                 at = frame->activation->code();
+                if constexpr (!Single)
+                    if (frame->role == CallRole::loop && !frame->inCond)
+                        if (status = runTrips(*frame, at); !status.ok()) return fail(std::move(status).takeError());
                 break;
             case GraphEnd::returned:
                 frame = &m_frames.back();

@@ -77,8 +77,26 @@ private:
     Status advance(bool single) override;
     template <bool Single> Status execute();
     GraphEnd passEnd(CallFrame& frame, Status& status, bool single);
-    void nextIteration(CallFrame& frame);
-    Status runTrips(CallFrame& frame, bool& isAtCondEnd);
+    /// The next iteration of a loop begins, with its cond; `listener` is told, if there is one.
+    void nextIteration(CallFrame& frame, const ExecutionObserver* listener)
+    {
+        if (listener) [[unlikely]]
+            endInvocation(frame.invocation, frame.invocationStart);
+        forgetAccesses(frame.invocation);
+        frame.taken = {};
+        ++frame.iteration;
+        frame.inCond = true;
+        frame.activation = frame.call->cond;
+        frame.enteredAtStep = m_step;
+        frame.invocation = newInvocation();
+        if (listener) [[unlikely]]
+            startInvocation(frame);
+    }
+    Status runTrips(CallFrame& frame, const Instruction*& at);
+
+    // taped_trips.cpp: the same for an observer that takes whole iterations
+    class TapedRun;
+    Status runTapedTrips(CallFrame& frame, TripTaker& taker, const Instruction*& at);
     Status runKernels(CallFrame& frame, const Instruction* at, int64_t count, int64_t& step);
     Status runSized(const Instruction& instruction);
     Status inferResults(const Instruction& instruction, const Operator& op, const OpDef* def);
@@ -148,6 +166,7 @@ private:
     MemoryBlock m_arena;
     const GraphPlan* m_rootPlan = nullptr;
     std::vector<InferredType> m_inferred;
+    std::vector<std::span<const Tensor* const>> m_tripResults; ///< of a body's operators and its condition's
     std::vector<CallFrame> m_frames;
     std::set<GraphId> m_initialised; ///< graphs that call_once has run
 };

@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/observe/execution_observer.h"
 #include "engine/observe/loop_totals.h"
+#include "engine/observe/trip_taker.h"
 
 #include <cstdint>
 
@@ -20,6 +21,7 @@ public:
     {
         m_present = m_ofOperators = nullptr;
         m_totals = nullptr;
+        m_trips = nullptr;
     }
     /// A run begins.
     void open()
@@ -48,6 +50,8 @@ public:
     ExecutionObserver* ofIterations() const { return m_totals ? nullptr : m_present; }
     /// Who hears of whole loops instead; null: nobody.
     LoopTotals* totals() const { return m_totals; }
+    /// Who takes whole iterations instead of their operators; null: nobody.
+    TripTaker* trips() const { return m_times ? nullptr : m_trips; }
 
     // Durations in nanoseconds.
     bool hasTimes() const { return m_times; }
@@ -63,11 +67,13 @@ private:
         m_present = observer;
         m_ofOperators = observer && observer->wantsOperators() ? observer : nullptr;
         m_totals = dynamic_cast<LoopTotals*>(observer);
+        m_trips = dynamic_cast<TripTaker*>(observer);
     }
 
     ExecutionObserver* m_present = nullptr;
     ExecutionObserver* m_ofOperators = nullptr;
     LoopTotals* m_totals = nullptr;
+    TripTaker* m_trips = nullptr;
     ExecutionObserver* m_next = nullptr;
     ExecutionObserver* m_ofRun = nullptr;
     FanOut m_joined;

@@ -1,9 +1,9 @@
 #include "engine/debug/prove/lock_step.h"
 
 #include "engine/debug/prove/run_follower.h"
+#include "engine/debug/prove/waiting_queue.h"
+#include "engine/debug/prove/write_pair.h"
 #include "engine/debug/prove/write_stream.h"
-#include "engine/tensor/statistics.h"
-#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <array>
@@ -19,147 +19,10 @@ namespace {
 
 constexpr int kRoundsAfter = 4; ///< for what comes before a difference in the first run, and is compared after it
 // How far one run goes on before it is asked which of the two is behind: as long as what waits stays in a processor's cache.
-constexpr int64_t kFewestTicks = 1, kMostTicks = 256;
+constexpr int64_t kFewestTicks = 1, kMostTicks = 8192;
 constexpr int64_t kMostOrder = 1024; ///< writes that came in another order, until nothing more is laid in order
 constexpr uint64_t kBytesAtOnce = 256 << 10;
-constexpr size_t kMostInStream = 64 << 10; ///< larger values have memory of their own, which goes as soon as they are compared
-
-/// A tensor with bytes of its own, which are kept where they fit, unless they are many.
-struct Held {
-    Tensor tensor;
-    std::vector<std::byte> bytes;
-    void assign(const Tensor& from)
-    {
-        bytes.assign(from.data, from.data + from.bytes);
-        tensor = from;
-        tensor.data = bytes.data();
-    }
-    void release()
-    {
-        if (bytes.capacity() > kMostInStream) bytes = {};
-    }
-};
-
-/// A write that waits for that of the other run.
-struct Waiting {
-    RunMap::Side side = RunMap::here;
-    uint64_t chain = 0;
-    std::shared_ptr<ProofCall> call;
-    GraphId graph;
-    OperatorId op;
-    int32_t slot = 0;
-    Step step;
-    double roundings = 0;
-    Held value;
-};
-
-/// Those of one key, in order. Both runs come by the iterations of a place in much the same order, so that a partner is near the front;
-/// where one is far behind, it is found by its chain.
-class Queue {
-public:
-    bool empty() const { return m_first == m_end; }
-    bool holds(RunMap::Side side) const { return m_count[side] > 0; }
-
-    /// A place for one more.
-    Waiting& add(uint64_t chain, RunMap::Side side)
-    {
-        ++m_count[side];
-        if (m_end == m_items.size()) m_items.emplace_back();
-        if (m_isIndexed) m_index[chain] = m_erased + m_end;
-        Waiting& waiting = m_items[m_end++];
-        waiting.chain = chain;
-        waiting.side = side;
-        return waiting;
-    }
-
-    /// What waits for a write of `side`; null: nothing.
-    Waiting* find(uint64_t chain, RunMap::Side side)
-    {
-        if (m_count[side == RunMap::here ? RunMap::there : RunMap::here] == 0) return nullptr;
-        const auto isIt = [&](const Waiting& waiting) { return waiting.call && waiting.chain == chain && waiting.side != side; };
-        const size_t near = std::min(m_end, m_first + kNear);
-        for (size_t i = m_first; i < near; ++i)
-            if (isIt(m_items[i])) return &m_items[i];
-        if (near == m_end) return nullptr;
-        if (!m_isIndexed) {
-            m_isIndexed = true;
-            for (size_t i = m_first; i < m_end; ++i)
-                if (m_items[i].call) m_index[m_items[i].chain] = m_erased + i;
-        }
-        const auto found = m_index.find(chain);
-        if (found == m_index.end() || found->second < m_erased + m_first) return nullptr;
-        Waiting& waiting = m_items[found->second - m_erased];
-        return isIt(waiting) ? &waiting : nullptr;
-    }
-
-    /// It has met its partner.
-    void done(Waiting& waiting)
-    {
-        --m_count[waiting.side];
-        if (m_isIndexed) m_index.erase(waiting.chain);
-        waiting.call.reset();
-        waiting.value.release();
-        while (m_first < m_end && !m_items[m_first].call) ++m_first;
-        if (empty()) { // the places stay, with their memory
-            m_first = m_end = m_erased = 0;
-            if (m_isIndexed) m_index.clear();
-            m_isIndexed = false;
-        } else if (m_first > 1024 && 2 * m_first > m_end) {
-            m_items.erase(m_items.begin(), m_items.begin() + static_cast<ptrdiff_t>(m_first));
-            m_erased += m_first;
-            m_end -= m_first;
-            m_first = 0;
-        }
-    }
-
-    /// Everything that still waits.
-    template <typename Use> void drain(Use use)
-    {
-        for (size_t i = m_first; i < m_end; ++i)
-            if (m_items[i].call) use(m_items[i]);
-        *this = Queue();
-    }
-
-private:
-    static constexpr size_t kNear = 8;
-    std::vector<Waiting> m_items; ///< those from `m_first` to `m_end` wait, or are done; behind are free places
-    size_t m_first = 0, m_end = 0;
-    size_t m_erased = 0;
-    std::array<size_t, 2> m_count = {0, 0};       ///< by side
-    std::unordered_map<uint64_t, size_t> m_index; ///< by chain: position, what was erased included
-    bool m_isIndexed = false;
-};
-
-bool isHandle(DType dtype) { return dtype == DType::resource || dtype == DType::variant; }
-
-bool sameBits(const Tensor& a, const Tensor& b)
-{
-    return a.dtype == b.dtype && a.bytes == b.bytes && a.shape == b.shape && std::memcmp(a.data, b.data, a.bytes) == 0 &&
-           (a.quantization == b.quantization || (a.quantization && b.quantization && *a.quantization == *b.quantization));
-}
-
-double largestOf(const Tensor& tensor)
-{
-    double most = 0;
-    const int64_t count = tensor.elementCount();
-    for (int64_t i = 0; i < count; ++i)
-        if (const double value = std::fabs(elementAsReal(tensor, i)); std::isfinite(value)) most = std::max(most, value);
-    return most;
-}
-
-/// Half the distance between neighbours at 1: what one rounding may do.
-double unitRoundoff(DType dtype)
-{
-    switch (dtype) {
-    case DType::f64:
-    case DType::c128: return 0x1p-53;
-    case DType::f16: return 0x1p-11;
-    case DType::bf16: return 0x1p-8;
-    case DType::f8e4m3fn: return 0x1p-4;
-    case DType::f8e5m2: return 0x1p-3;
-    default: return 0x1p-24;
-    }
-}
+constexpr int64_t kMostUnlike = 64; ///< iterations that are not taken whole after one that was not the same bits
 
 class LockStep final : public ProofListener {
 public:
@@ -188,7 +51,7 @@ public:
             RunMap::Side next = m_bytes[RunMap::here] <= m_bytes[RunMap::there] ? RunMap::here : RunMap::there;
             if (m_isEnded[next]) next = next == RunMap::here ? RunMap::there : RunMap::here;
             Executor& executor = *m_executors[next];
-            end(next, executor.runTo(executor.tick().number + m_ticks));
+            end(next, executor.runTo(executor.tick().number + ticksOf(next)));
             if (const uint64_t waiting = std::max(m_bytes[RunMap::here], m_bytes[RunMap::there]); waiting > kBytesAtOnce)
                 m_ticks = std::max(m_ticks / 2, kFewestTicks);
             else if (waiting < kBytesAtOnce / 4) m_ticks = std::min(m_ticks * 2, kMostTicks);
@@ -209,7 +72,7 @@ public:
             return;
         }
         const RunMap::Side ahead = otherThan(side);
-        Queue& queue = m_queues[write.key];
+        WaitingQueue& queue = m_queues[write.key];
         if (queue.holds(ahead) && matchWaiting(side, write, queue)) return;
         WriteStream& stream = m_streams[ahead];
         if (!stream.empty()) {
@@ -221,7 +84,7 @@ public:
                 m_sameOrder = std::min(m_sameOrder + 1, kMostOrder);
                 return;
             }
-            spill(ahead);
+            if (!stream.isTape(stream.front()) || !opensRow(ahead, write)) spill(ahead);
             if (matchWaiting(side, write, queue)) return;
         }
         if (m_sameOrder < 0 || write.tensor->bytes > kMostInStream) {
@@ -275,6 +138,60 @@ public:
         found(std::move(difference), true);
     }
 
+    bool takesTrips(RunMap::Side side, const std::shared_ptr<ProofCall>& call, const std::shared_ptr<const TripLayout>& layout,
+                    TripTape& tape) override
+    {
+        if (m_sameOrder < 0) return false;
+        if (m_unlike > 0) {
+            --m_unlike;
+            return false;
+        }
+        const RunMap::Side ahead = otherThan(side);
+        for (const TripLayout::Result& result : layout->results)
+            if (m_queues[result.key].holds(ahead)) return false;
+        m_taking = {};
+        m_taking.layout = layout;
+        m_taking.call = call;
+        if (WriteStream& stream = m_streams[ahead]; !stream.empty()) {
+            if (!stream.isTape(stream.front())) return false;
+            Tape& other = stream.tapeOf(stream.front());
+            if (RunFollower::chainOf(other.call->place, other.call->start.iteration + other.first) != call->chain) return false;
+            if (!layout->agreesWith(*other.layout)) return false;
+            tape.compares = true;
+            tape.rows = other.row(other.first);
+            tape.count = other.rows - other.first;
+            return true;
+        }
+        if (m_isEnded[ahead]) return false; // nobody would come to read it
+        tape.count = m_tapeMemory[side].begin(m_taking);
+        tape.rows = m_taking.bytes;
+        return true;
+    }
+
+    void tookTrips(RunMap::Side side, int64_t rows, int32_t kernels, Step step, double roundings) override
+    {
+        Tape tape = std::move(m_taking);
+        tape.step = step;
+        tape.roundings = roundings;
+        tape.rows = rows;
+        const auto isDone = [kernels](int32_t kernel) { return kernel < kernels; };
+        if (side == RunMap::here) {
+            const std::vector<int32_t>& handles = tape.layout->handles;
+            m_proof.handles += rows * std::ssize(handles) + std::ranges::count_if(handles, isDone);
+        }
+        m_lastRow[side] = {step + rows * tape.layout->kernelCount(), tape.layout->kernelCount()};
+        if (!tape.memory) {
+            compared(otherThan(side), rows, kernels);
+            return;
+        }
+        m_tapeMemory[side].end(tape);
+        if (rows > 0) {
+            m_bytes[side] += bytesOf(tape);
+            m_streams[side].push(tape);
+        }
+        if (kernels > 0) asWrites(side, tape, rows, isDone, [&](const ProofWrite& write) { wrote(side, write); });
+    }
+
     void wroteVariable(RunMap::Side side, std::string_view name, const Tensor& value) override
     {
         if (isHandle(value.dtype)) return;
@@ -288,10 +205,19 @@ private:
         m_status[side] = std::move(status);
     }
 
+    /// How many ticks a run goes on: where it goes through whole iterations, it stops between two of them.
+    int64_t ticksOf(RunMap::Side side) const
+    {
+        const auto [end, ofRow] = m_lastRow[side];
+        if (ofRow == 0) return m_ticks;
+        const int64_t beyond = (m_executors[side]->position().step - end + m_ticks) % ofRow;
+        return beyond > 0 && beyond < m_ticks ? m_ticks - beyond : m_ticks;
+    }
+
     static RunMap::Side otherThan(RunMap::Side side) { return side == RunMap::here ? RunMap::there : RunMap::here; }
 
     /// False if the other run's write of that place does not wait in `queue`.
-    bool matchWaiting(RunMap::Side side, const ProofWrite& write, Queue& queue)
+    bool matchWaiting(RunMap::Side side, const ProofWrite& write, WaitingQueue& queue)
     {
         Waiting* const other = queue.find(write.chain, side);
         if (!other) return false;
@@ -315,22 +241,108 @@ private:
         return {*stream.callOf(entry), entry.graph, entry.op, entry.slot, entry.step, entry.roundings};
     }
 
+    static uint64_t bytesOf(const Tape& tape) { return static_cast<uint64_t>(tape.rows - tape.first) * tape.layout->rowBytes; }
+
+    /// The results of a row one by one: of those operators of it that are `wanted`.
+    template <typename Wanted, typename Use> void asWrites(RunMap::Side side, const Tape& tape, int64_t row, Wanted wanted, Use use)
+    {
+        const TripLayout& layout = *tape.layout;
+        const std::shared_ptr<ProofCall> ofBody = m_followers[side]->iterationAfter(tape.call, row);
+        const std::shared_ptr<ProofCall> ofCond = m_followers[side]->iterationAfter(tape.call, row + 1);
+        const double before = tape.roundings + static_cast<double>(row) * layout.roundings.back();
+        for (size_t c = 0; c < layout.cellCount(); ++c) {
+            const TripCell& cell = layout.cells[c];
+            if (!wanted(cell.kernel)) continue;
+            const TripLayout::Result& result = layout.results[c];
+            Tensor tensor = result.type;
+            tensor.data = tape.row(row) + cell.offset;
+            tensor.bytes = cell.bytes;
+            const std::shared_ptr<ProofCall>& call = layout.isInCond(c) ? ofCond : ofBody;
+            use(ProofWrite{result.key, call->chain, &call, result.graph, result.op, result.slot,
+                           tape.step + row * layout.kernelCount() + cell.kernel, &tensor,
+                           before + layout.roundings[static_cast<size_t>(cell.kernel) + 1]});
+        }
+    }
+
+    template <typename Wanted> void spillRow(RunMap::Side side, const Tape& tape, int64_t row, Wanted wanted)
+    {
+        asWrites(side, tape, row, wanted, [&](const ProofWrite& write) { wait(side, write, m_queues[write.key]); });
+    }
+
+    /// So many rows of the tape at the front have met their partners.
+    void passRows(RunMap::Side side, int64_t rows)
+    {
+        WriteStream& stream = m_streams[side];
+        Tape& tape = stream.tapeOf(stream.front());
+        tape.first += rows;
+        m_bytes[side] -= static_cast<uint64_t>(rows) * tape.layout->rowBytes;
+        if (tape.first < tape.rows) return;
+        tape.memory.reset();
+        stream.pop();
+    }
+
+    /// The other run has come that far along the tape at the front of `side`.
+    void compared(RunMap::Side side, int64_t rows, int32_t kernels)
+    {
+        const Tape& tape = m_streams[side].tapeOf(m_streams[side].front());
+        const auto cells = static_cast<int64_t>(tape.layout->cellCount());
+        m_proof.values += rows * cells;
+        m_sameOrder = std::min(m_sameOrder + rows * cells, kMostOrder);
+        if (kernels < 0) {
+            m_unlikeNext = rows > kMostUnlike ? 1 : m_unlikeNext;
+            passRows(side, rows);
+            return;
+        }
+        // One is not the same, or fails: the rest of its row is compared one by one, and if that goes on, so are some rows that follow.
+        m_unlike = m_unlikeNext;
+        m_unlikeNext = std::min(2 * m_unlikeNext, kMostUnlike);
+        const auto isLeft = [kernels](int32_t kernel) { return kernel >= kernels; };
+        for (size_t c = 0; c < tape.layout->cellCount(); ++c)
+            if (!isLeft(tape.layout->cells[c].kernel)) ++m_proof.values;
+        spillRow(side, tape, tape.first + rows, isLeft);
+        passRows(side, rows + 1);
+    }
+
+    /// Whether `write` has its partner in the row of the tape at the front, whose results can then be looked up.
+    bool opensRow(RunMap::Side side, const ProofWrite& write)
+    {
+        const Tape& tape = m_streams[side].tapeOf(m_streams[side].front());
+        const auto chainOf = [&](bool inCond) {
+            return RunFollower::chainOf(tape.call->place, tape.call->start.iteration + tape.first + (inCond ? 1 : 0));
+        };
+        for (size_t c = 0; c < tape.layout->cellCount(); ++c)
+            if (tape.layout->results[c].key == write.key && chainOf(tape.layout->isInCond(c)) == write.chain) {
+                spillRow(side, tape, tape.first, [](int32_t) { return true; });
+                passRows(side, 1);
+                return true;
+            }
+        return false;
+    }
+
     /// The runs come by their writes in different orders: what waits is looked up from now on.
     void spill(RunMap::Side side)
     {
         WriteStream& stream = m_streams[side];
-        m_sameOrder -= static_cast<int64_t>(stream.size());
-        for (; !stream.empty(); stream.pop()) {
+        while (!stream.empty()) {
+            if (stream.isTape(stream.front())) {
+                Tape& tape = stream.tapeOf(stream.front());
+                m_sameOrder -= (tape.rows - tape.first) * static_cast<int64_t>(tape.layout->cellCount());
+                for (int64_t row = tape.first; row < tape.rows; ++row) spillRow(side, tape, row, [](int32_t) { return true; });
+                passRows(side, tape.rows - tape.first);
+                continue;
+            }
+            --m_sameOrder;
             const WriteStream::Entry& entry = stream.front();
             const Tensor tensor = stream.tensorOf(entry);
             m_bytes[side] -= WriteStream::costOf(entry.bytes);
             wait(side,
                  {entry.key, entry.chain, &stream.callOf(entry), entry.graph, entry.op, entry.slot, entry.step, &tensor, entry.roundings},
                  m_queues[entry.key]);
+            stream.pop();
         }
     }
 
-    void wait(RunMap::Side side, const ProofWrite& write, Queue& queue)
+    void wait(RunMap::Side side, const ProofWrite& write, WaitingQueue& queue)
     {
         Waiting& waiting = queue.add(write.chain, side);
         waiting.call = *write.call;
@@ -366,7 +378,7 @@ private:
         Tolerance explained;
         double bound = 0;
         if (isReal) {
-            bound = roundings * unitRoundoff(a.dtype) * std::max(largestOf(a), largestOf(b));
+            bound = boundOf(a, b, roundings);
             explained.close = Tolerance::Close{0, bound};
         }
         const bool isQuantized = a.quantization || b.quantization; // stands for real numbers, too
@@ -400,31 +412,6 @@ private:
         m_proof.verdict = std::max(m_proof.verdict, verdict);
     }
 
-    static ProofDifference differenceOf(const Tensor& a, const Tensor& b, const Comparison& figures, std::string address, std::string there,
-                                        Step step)
-    {
-        ProofDifference difference;
-        difference.address = std::move(address);
-        difference.there = std::move(there);
-        difference.step = step;
-        difference.figures = figures;
-        if (!figures.mismatch.empty()) {
-            const bool isShape = a.dtype == b.dtype;
-            difference.kind = isShape ? "shape" : "dtype";
-            difference.a = isShape ? toString(a.shape) : std::string(dtypeName(a.dtype));
-            difference.b = isShape ? toString(b.shape) : std::string(dtypeName(b.dtype));
-            return difference;
-        }
-        difference.kind = "value";
-        const int64_t at = std::max<int64_t>(figures.worst >= 0 ? figures.worst : figures.first, 0);
-        NumberFormat exact; // what differs must not look alike
-        exact.digits = NumberFormat::kExact;
-        difference.a = elementText(a, at, exact);
-        difference.b = elementText(b, at, exact);
-        difference.at = elementIndexText(a.shape, at);
-        return difference;
-    }
-
     /// The one that comes first in the first run stays.
     void found(ProofDifference difference, bool decides)
     {
@@ -439,7 +426,7 @@ private:
     void letGo()
     {
         for (const RunMap::Side side : {RunMap::here, RunMap::there}) spill(side);
-        for (Queue& queue : m_queues)
+        for (WaitingQueue& queue : m_queues)
             if (!queue.empty()) queue.drain([this](Waiting& waiting) { drop(waiting); });
     }
 
@@ -540,9 +527,13 @@ private:
     Proof m_proof;
     std::array<WriteStream, 2> m_streams; ///< what one run is ahead, as long as the other follows in the same order
     int64_t m_sameOrder = kMostOrder;     ///< below 0: the runs come by their writes in orders of their own
-    std::vector<Queue> m_queues;          ///< by key: what is ahead otherwise
-    int64_t m_ticks = 16;                 ///< that a run goes on at a time
-    int m_roundsSince = 0;                ///< that a difference is known
+    Tape m_taking;                        ///< what runs now; without bytes: is compared with what the other run has written
+    std::array<TapeMemory, 2> m_tapeMemory;
+    std::array<std::pair<Step, int32_t>, 2> m_lastRow = {}; ///< where it ended, and its operators
+    int64_t m_unlike = 0, m_unlikeNext = 1;                 ///< iterations that are not taken whole, and how many the next time
+    std::vector<WaitingQueue> m_queues;                     ///< by key: what is ahead otherwise
+    int64_t m_ticks = 16;                                   ///< that a run goes on at a time
+    int m_roundsSince = 0;                                  ///< that a difference is known
     std::array<uint64_t, 2> m_bytes = {0, 0};
     std::array<bool, 2> m_isEnded = {false, false};
     std::array<Status, 2> m_status;

@@ -21,7 +21,6 @@ uint64_t mixed(uint64_t chain, uint64_t part)
     return x ^ (x >> 31);
 }
 
-constexpr size_t kMostSpares = 128;             ///< invocations whose memory is kept
 constexpr uint64_t kChoice = 0x6272616e6368ULL; ///< apart from iterations of the same place
 
 bool countsIterations(const InvocationStart& start) { return start.role == CallRole::loop || start.role == CallRole::frame; }
@@ -104,6 +103,8 @@ RunFollower::RunFollower(RunMap::Side side, const Executor& executor, const RunM
     }
 }
 
+uint64_t RunFollower::chainOf(uint64_t place, int64_t iteration) { return mixed(place, static_cast<uint64_t>(iteration)); }
+
 const std::shared_ptr<ProofCall>& RunFollower::callOf(InvocationId id)
 {
     if (id != m_last) {
@@ -166,9 +167,10 @@ void RunFollower::enter(ProofCall& call)
     if (cond) call.cond = &scopes[static_cast<size_t>(cond->scope)];
     if (any->mark == 0) return;
     const uint64_t place = mixed(outer.chain, any->mark);
-    call.chain = countsIterations(start) ? mixed(place, static_cast<uint64_t>(start.iteration)) : place;
+    call.chain = countsIterations(start) ? chainOf(place, start.iteration) : place;
     if (!call.pairs) return;
     if (countsIterations(start)) {
+        call.place = place;
         const auto known = std::ranges::find(outer.loops, any->mark, &ProofCall::Loop::mark);
         // The last iteration of a loop with a condition, and of a frame, is the one in which the condition says no.
         const int64_t trips = start.iteration + (start.role == CallRole::loop && !start.cond.valid() ? 1 : 0);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "engine/debug/prove/run_map.h"
+#include "engine/debug/prove/trip_layout.h"
 #include "engine/exec/executor.h"
 #include "engine/observe/execution_observer.h"
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +21,7 @@ struct ProofCall {
     std::shared_ptr<ProofCall> parent;
     InvocationStart start;
     uint64_t chain = 0; ///< the same number on both sides, if all calls on the way pair
+    uint64_t place = 0; ///< of an iteration: that of its loop; 0: it has none
     bool pairs = true;  ///< false: some call on the way does not
     bool parentInCond = false;
     const RunMap::Scope* body = nullptr; ///< of the graph entered; null: nothing in it pairs
@@ -44,7 +47,7 @@ struct ProofCall {
         parent.reset();
         loops.clear();
         entered = {};
-        chain = 0;
+        chain = place = 0;
         pairs = true;
         parentInCond = false;
         body = cond = nullptr;
@@ -85,10 +88,15 @@ public:
     virtual void chose(RunMap::Side side, const ProofChoice& choice) = 0;
     /// An iteration of a loop begins of which the other side may know already how often it goes round.
     virtual void iterates(RunMap::Side side, uint64_t place, int64_t trips, const ProofCall& loop) = 0;
+    /// Where rows that begin with that iteration go, or what they are compared with; false: writes are to be told of one by one.
+    virtual bool takesTrips(RunMap::Side side, const std::shared_ptr<ProofCall>& call, const std::shared_ptr<const TripLayout>& layout,
+                            TripTape& tape) = 0;
+    /// So many rows of them are done, and of one more so many operators. `step` and `roundings` are those before the first.
+    virtual void tookTrips(RunMap::Side side, int64_t rows, int32_t kernels, Step step, double roundings) = 0;
     virtual void wroteVariable(RunMap::Side side, std::string_view name, const Tensor& value) = 0;
 };
 
-class RunFollower final : public ExecutionObserver {
+class RunFollower final : public ExecutionObserver, public TripTaker {
 public:
     RunFollower(RunMap::Side side, const Executor& executor, const RunMap& map, ProofListener& listener);
 
@@ -97,10 +105,18 @@ public:
     void operatorExecuted(const OperatorEvent& e) override;
     void variableAccessed(const VariableAccess& e) override;
     void runEnded(const RunEnd& e) override;
+    const TripTape* tripsStarted(const TripsStart& start) override;
+    void tripsEnded(int64_t rows, int32_t kernels) override;
 
     RunEnd::Reason end() const { return m_end; }
     /// Tells the loops of what has not been left.
     void finish();
+
+    /// So many iterations behind one of which the next ones were taken as rows.
+    std::shared_ptr<ProofCall> iterationAfter(const std::shared_ptr<ProofCall>& call, int64_t iterations);
+
+    /// ProofCall::chain of an iteration of the loop at `place`.
+    static uint64_t chainOf(uint64_t place, int64_t iteration);
 
     std::string addressOf(const ProofCall& call, GraphId graph, OperatorId op, int32_t slot) const;
     std::string addressOf(const ProofChoice& choice) const;
@@ -108,10 +124,14 @@ public:
     std::string addressOfLoop(const ProofCall& iteration) const;
 
 private:
+    static constexpr size_t kMostSpares = 128; ///< invocations whose memory is kept
+
     const std::shared_ptr<ProofCall>& callOf(InvocationId id);
     void enter(ProofCall& call);
     void tellLoops(const std::shared_ptr<ProofCall>& call, Step step);
     std::shared_ptr<ProofCall> freshCall();
+    std::shared_ptr<const TripLayout> layoutOf(const ProofCall& call, const TripsStart& start);
+    bool addCells(TripLayout& layout, const RunMap::Scope* scope, GraphId graph, std::span<const std::span<const Tensor* const>> results);
     std::string addressIn(const ProofCall& call, bool inCond, GraphId graph, OperatorId op, int32_t slot, CallRole site) const;
 
     const RunMap::Side m_side;
@@ -139,6 +159,12 @@ private:
     };
     std::vector<ScopeResults> m_results; ///< by scope of the map
     double m_roundings = 0;
+    std::vector<std::shared_ptr<const TripLayout>> m_layouts; ///< of loops that were run as rows
+    // Of the rows that run now:
+    std::shared_ptr<const TripLayout> m_layout;
+    TripTape m_tape;
+    InvocationId m_tapeCall, m_following;
+    Step m_tapeStep;
     RunEnd::Reason m_end = RunEnd::Reason::finished;
 };
 

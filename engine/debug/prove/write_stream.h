@@ -3,15 +3,12 @@
 #pragma once
 
 #include "engine/debug/prove/run_follower.h"
-#include "engine/tensor/quantization.h"
 #include "engine/tensor/tensor.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,6 +30,17 @@ public:
         size_t bytes = 0, at = 0;
     };
 
+    // Whole iterations take their place among the writes: an entry of no key.
+    bool isTape(const Entry& entry) const { return entry.key == 0; }
+    Tape& tapeOf(const Entry& entry) { return m_tapes[entry.at]; }
+    void push(Tape tape)
+    {
+        Entry entry;
+        entry.at = m_tapes.size();
+        m_entries.push_back(entry);
+        m_tapes.push_back(std::move(tape));
+    }
+
     bool empty() const { return m_first == m_entries.size(); }
     size_t size() const { return m_entries.size() - m_first; }
     const Entry& front() const { return m_entries[m_first]; }
@@ -50,7 +58,7 @@ public:
     /// The same dtype, shape, quantization and bits.
     bool isSame(const Entry& entry, const Tensor& tensor) const
     {
-        return entry.bytes == tensor.bytes && isType(m_types[entry.type], tensor) &&
+        return entry.bytes == tensor.bytes && isSameType(m_types[entry.type], tensor) &&
                std::memcmp(m_bytes.get() + entry.at, tensor.data, entry.bytes) == 0;
     }
 
@@ -76,6 +84,7 @@ public:
     {
         m_entries.clear();
         m_calls.clear();
+        m_tapes.clear();
         m_first = m_used = 0;
         if (m_types.size() > kMostTypes) {
             m_types.clear();
@@ -86,19 +95,12 @@ public:
 private:
     static constexpr size_t kMostTypes = 4096, kAlign = 16;
 
-    static bool isType(const Tensor& a, const Tensor& b)
-    {
-        const std::span<const int64_t> dims = a.shape.dims(), others = b.shape.dims(); // of values that are there: ranks are known
-        return a.dtype == b.dtype && dims.size() == others.size() && std::equal(dims.begin(), dims.end(), others.begin()) &&
-               (a.quantization == b.quantization || (a.quantization && b.quantization && *a.quantization == *b.quantization));
-    }
-
     /// Values seldom change their types: the last one of each key is asked first.
     uint32_t typeOf(uint32_t key, const Tensor& tensor)
     {
         if (key >= m_typeOfKey.size()) m_typeOfKey.resize(key + 1, kNone);
         uint32_t& known = m_typeOfKey[key];
-        if (known != kNone && m_types[known].quantization == tensor.quantization && isType(m_types[known], tensor)) return known;
+        if (known != kNone && m_types[known].quantization == tensor.quantization && isSameType(m_types[known], tensor)) return known;
         known = static_cast<uint32_t>(m_types.size());
         m_types.push_back(tensor);
         m_types.back().data = nullptr;
@@ -123,6 +125,7 @@ private:
     std::vector<Entry> m_entries; ///< from `m_first` on
     size_t m_first = 0;
     std::vector<std::shared_ptr<ProofCall>> m_calls;
+    std::vector<Tape> m_tapes;
     std::vector<Tensor> m_types; ///< without bytes
     std::vector<uint32_t> m_typeOfKey;
     std::unique_ptr<std::byte[]> m_bytes;

@@ -73,6 +73,64 @@ TEST(Prove, ALoopThatGoesOnIsDifferentAndEnds)
     EXPECT_EQ(proof.verdict, ProofVerdict::different);
 }
 
+/// Sums min(i, most) as long as i < n, and divides what comes by n − i where `divides`.
+Model boundedSumOf(const std::string& most, const std::string& limit, bool divides = false)
+{
+    return modelOf(
+        "graph main(n: i32[]) {\n  zero = const i32[] 0\n  i, s, m = while(zero, zero, n) body=@body cond=@cond : (i32[], i32[], i32[])\n"
+        "  return s\n}\ngraph cond(i: i32[], s: i32[], n: i32[]) {\n  limit = const i32[] " +
+        limit + "\n  go = less(i, limit) : bool[]\n  return go\n}\n" +
+        "graph body(i: i32[], s: i32[], n: i32[]) {\n  one = const i32[] 1\n  most = const i32[] " + most +
+        "\n  bounded = minimum(i, most) : i32[]\n" +
+        (divides ? "  left = sub(n, i) : i32[]\n  part = div(bounded, left) : i32[]\n" : "  part = add(bounded, one) : i32[]\n") +
+        "  s2 = add(s, part) : i32[]\n  i2 = add(i, one) : i32[]\n  return i2, s2, n\n}\n");
+}
+
+TEST(Prove, FindsADifferenceAmongManyIterations)
+{
+    const Proof proof = proofOf(boundedSumOf("1000", "3000"), boundedSumOf("1001", "3000"), 0);
+    EXPECT_EQ(proof.verdict, ProofVerdict::different);
+    ASSERT_TRUE(proof.first);
+    EXPECT_EQ(proof.first->address, "main/while#0@1001:body/minimum#0:0");
+    EXPECT_EQ(proof.first->there, "main/while#0@1001:body/minimum#0:0");
+    EXPECT_EQ(proof.first->step, 1001 * 5 + 1); // a condition and four operators an iteration
+    EXPECT_EQ(proof.first->a, "1000");
+    EXPECT_EQ(proof.first->b, "1001");
+}
+
+TEST(Prove, FindsAConditionThatSaysNoEarlier)
+{
+    for (const auto& [a, b] : {std::pair("3000", "2500"), std::pair("2500", "3000")}) {
+        const Proof proof = proofOf(boundedSumOf("7", a), boundedSumOf("7", b), 0);
+        EXPECT_EQ(proof.verdict, ProofVerdict::different);
+        ASSERT_TRUE(proof.first);
+        EXPECT_EQ(proof.first->address, "main/while#0@2500:cond/less#0:0");
+        EXPECT_EQ(proof.first->step, 2500 * 5);
+        EXPECT_EQ(proof.first->a, std::string_view(a) == "3000" ? "true" : "false");
+    }
+}
+
+TEST(Prove, CountsEachValueOfManyIterations)
+{
+    const Model model = boundedSumOf("7", "20000");
+    const Proof proof = proofOf(model, model, 0);
+    EXPECT_EQ(proof.verdict, ProofVerdict::exact);
+    EXPECT_EQ(proof.values, 20001 + 4 * 20000 + 1 + 1); // conditions, bodies, the result that is read, the output
+    EXPECT_EQ(proof.onlyHere + proof.onlyThere, 0);
+    EXPECT_EQ(proof.steps, 20001 + 4 * 20000 + 1);
+    EXPECT_EQ(proof.trips, 1);
+}
+
+TEST(Prove, AnErrorAmongManyIterationsIsOneOfBoth)
+{
+    const Model model = boundedSumOf("7", "20000", true);
+    const Proof both = proofOf(model, model, 9000);
+    EXPECT_EQ(both.verdict, ProofVerdict::exact);
+    EXPECT_NE(both.refused, "");
+    EXPECT_EQ(both.values, 9001 + 5 * 9000 + 2); // in the last iteration the division fails
+    EXPECT_EQ(both.onlyHere + both.onlyThere, 0);
+}
+
 TEST(Prove, ValuesAreLetGoWhereTheyWaitInVain)
 {
     // The second program computes the first one's values in the other order, in runs of whole loops: one side waits for long.
