@@ -208,6 +208,29 @@ private slots:
         }
     }
 
+    void theNextLineIsInSightHoweverTheListingCameToBeSeen()
+    {
+        QFile file(m_folder->path() + "/long.lsir");
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("graph main(v0: f32[1]) {\n");
+        for (int k = 1; k <= 40; ++k) file.write(QString("  v%1 = neg(v%2) : f32[1]\n").arg(k).arg(k - 1).toUtf8());
+        file.write("  return v40\n}\n");
+        file.close();
+        open(file.fileName(), {{"v0", "1"}});
+        QCOMPARE(m_window->task(), Task::browse); // where there is no listing
+        for (const int line : {14, 30}) {
+            execute(QString("tbreak main/neg#%1").arg(line));
+            execute("run");
+            QCOMPARE(m_window->task(), Task::debug);
+            auto* const view = static_cast<ListingView*>(find("listingView"));
+            const std::vector<int> seen = view->linesInSight();
+            const int shown = static_cast<int>(view->viewport()->height() / Theme::instance().rowHeight()); // wholly
+            const auto at = std::ranges::find(seen, line);
+            QVERIFY2(at != seen.end() && at - seen.begin() < shown, qPrintable(QString("%1 of %2").arg(line).arg(seen.front())));
+            m_window->setTask(Task::browse);
+            settle();
+        }
+    }
     void theTimelineKnowsWhatRan()
     {
         open("collatz.lsir", {{"x", "27"}});

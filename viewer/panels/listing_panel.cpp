@@ -189,6 +189,7 @@ private:
     {
         m_view->setListing(std::move(listing));
         update(true);
+        if (m_view->cursorLine() < 0) reveal(m_view->state().current); // whatever brought it here
     }
 
     void showInvocation(const std::string& address)

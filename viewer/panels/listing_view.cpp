@@ -408,9 +408,13 @@ void ListingView::paintEvent(QPaintEvent*)
     }
 }
 
-void ListingView::resizeEvent(QResizeEvent*)
+void ListingView::resizeEvent(QResizeEvent* event)
 {
+    // What was in sight stays there, also where the view had no size of its own yet when its line was chosen.
+    const int first = verticalScrollBar()->value(), row = rowOfLine(m_cursor), page = event->oldSize().height() / columns().row;
+    const bool wasSeen = m_cursor >= 0 && (page < 1 || (row >= first && row < first + page));
     placeBars();
+    if (wasSeen) scrollTo(m_cursor);
     emit sightChanged();
 }
 

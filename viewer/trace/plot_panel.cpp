@@ -357,9 +357,14 @@ QRectF ResultPlot::Painting::freestCorner(const QSizeF& size) const
                                            QRectF(QPointF(right, top), size), QRectF(QPointF(right, bottom), size)};
     std::array<int, 4> covered{};
     const std::vector<int>& rows = m_plot.m_byX;
-    for (size_t i = 0; i < rows.size(); i += std::max<size_t>(1, rows.size() / 500))
-        for (size_t s = 0; s < m_series; ++s)
-            for (size_t k = 0; k < corners.size(); ++k) covered[k] += corners[k].contains(point(rows[i], s));
+    const size_t every = std::max<size_t>(1, rows.size() / 500);
+    const bool hasLines = m_plot.m_shape == Shape::line || m_plot.m_shape == Shape::band; // which lie between points, too
+    for (size_t i = 0; i < rows.size(); i += every)
+        for (size_t s = 0; s < m_series; ++s) {
+            const QPointF from = point(rows[i], s), to = hasLines && i + every < rows.size() ? point(rows[i + every], s) : from;
+            for (const double way : {0.0, 0.25, 0.5, 0.75})
+                for (size_t k = 0; k < corners.size(); ++k) covered[k] += corners[k].contains(from + way * (to - from));
+        }
     return corners[static_cast<size_t>(std::ranges::min_element(covered) - covered.begin())];
 }
 
