@@ -307,6 +307,7 @@ Status Interpreter::Impl::readReferences(const Instruction& instruction)
         read.value.shape = variable->shape;
         read.value.bytes = variable->bytes.size();
         read.value.data = const_cast<std::byte*>(variable->bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+        if (m_options.device) m_options.device->written(read.value);      // the host may have changed the variable
         if (m_resources.listener) m_resources.listener->accessed(variable->name, AccessKind::read, &read.value);
     }
     return {};

@@ -5,6 +5,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/counts.h"
 #include "engine/exec/memory_block.h"
+#include "engine/tensor/device_memory.h"
 #include "engine/tensor/tensor.h"
 
 #include <cstddef>
@@ -32,7 +33,8 @@ struct Cell : Tensor {
 /// Not thread-safe. Cells must not outlive it.
 class CellPool {
 public:
-    explicit CellPool(MemoryAccount& account) : m_account(account), m_dead(account)
+    /// `device`: told of places that are given up; null: there is none.
+    explicit CellPool(MemoryAccount& account, DeviceMemory* device = nullptr) : m_account(account), m_device(device), m_dead(account)
     {
         m_dead.isDead = true;
         m_dead.references = 1;
@@ -90,6 +92,8 @@ private:
     void keepBlock(Cell& cell);
     void free(Cell& cell)
     {
+        if (m_device) [[unlikely]]
+            m_device->written(cell); // whatever comes here next, the device does not have it
         cell.alias = -1;
         cell.recordedStep = Cell::kComputed;
         if (cell.saved.size() > 0) [[unlikely]]
@@ -101,6 +105,7 @@ private:
     }
 
     MemoryAccount& m_account;
+    DeviceMemory* const m_device;
     Cell* m_free = nullptr;
     std::deque<Cell> m_cells;
     std::vector<Cell*> m_roomy; ///< free, with blocks

@@ -31,7 +31,7 @@ int32_t lowestReady(Iteration& iteration)
 Flow::Flow(RunCore& core)
     : m_core(core),
       m_keepAll(core.options().keepAll),
-      m_cells(core.account()),
+      m_cells(core.account(), core.options().device),
       m_schedule(core.options().scheduleSeed)
 {
 }

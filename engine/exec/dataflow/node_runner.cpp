@@ -297,6 +297,7 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
         Cell* const cell = inputs[i].slot < 0 ? nullptr : iteration.slots[static_cast<size_t>(inputs[i].slot)];
         if (cell && cell->alias >= 0) [[unlikely]] {
             refresh(*cell);
+            if (m_core.options().device) m_core.options().device->written(*cell);
             if (const Variable* variable = m_resources.variable(cell->alias)) m_core.touched(variable->name, false);
         }
         m_in[i] = cell;
@@ -306,6 +307,7 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
             if (!inputs[i].readsReference) continue;
             LS_CHECK_OK(readVariable(*m_in[i], m_views[i]));
             m_in[i] = &m_views[i];
+            if (m_core.options().device) m_core.options().device->written(m_views[i]); // the host may have changed the variable
         }
     }
     KernelState& state = program.kernels[static_cast<size_t>(nodeIndex(iteration, node))];
