@@ -61,6 +61,16 @@ float computeFloat(float a, float b)
     return computePlain(a, b);
 }
 
+// Rounded down; b is neither 0 nor -1.
+#define LS_FLOORED(type)                                                                          \
+    type floored(type a, type b)                                                                  \
+    {                                                                                             \
+        type q = a / b;                                                                           \
+        return q * b != a && (a < type(0)) != (b < type(0)) ? q - type(1) : q;                    \
+    }
+LS_FLOORED(int)
+LS_FLOORED(int64_t)
+
 #define LS_INTEGER(name, type)                                                                    \
     type name(type a, type b)                                                                     \
     {                                                                                             \
@@ -80,6 +90,8 @@ float computeFloat(float a, float b)
         case opAnd: return a & b;                                                                 \
         case opOr: return a | b;                                                                  \
         case opXor: return a ^ b;                                                                 \
+        case opFloorDiv: return floored(a, b);                                                    \
+        case opFloorMod: return a - floored(a, b) * b;                                            \
         }                                                                                         \
         return a;                                                                                 \
     }

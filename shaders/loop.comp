@@ -36,7 +36,7 @@ uint baseA, baseB, baseC, baseOut;
 #define writeLongOut(store, i, v) writeLongArena(store, baseOut + (i), v)
 #define writeFloatOut(store, i, v) writeFloatArena(store, baseOut + (i), v)
 
-uint invocations, trips;
+uint invocations, trips, steps, branches;
 
 /// Everybody is here, and sees what everybody wrote.
 void meet()
@@ -176,18 +176,31 @@ void move(const uint from, const uint to, const uint count)
 void begin(const uint ofGroup)
 {
     invocations = ofGroup;
-    trips = 0;
+    trips = steps = branches = 0;
 }
 bool mayGoRound() { return trips < run.mostTrips; }
 bool holds(const uint place) { return u8Arena[place] != uint8_t(0); }
-void wentRound() { ++trips; }
-/// The first words of the arena tell how often this dispatch went round, and whether the loop is over.
+/// A branch of an If was taken, of so many operators.
+void took(const uint operators)
+{
+    ++branches;
+    steps += operators;
+    meet();
+}
+void wentRound()
+{
+    ++trips;
+    meet();
+}
+/// The first words of the arena tell how often this dispatch went round, whether the loop is over, and what it counted in branches.
 void end()
 {
     meet();
     if (gl_LocalInvocationID.x != 0) return;
     i32Arena[0] = int(trips);
     i32Arena[1] = trips < run.mostTrips ? 1 : 0;
+    i32Arena[2] = int(steps);
+    i32Arena[3] = int(branches);
 }
 
 void main() {}

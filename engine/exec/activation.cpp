@@ -258,7 +258,16 @@ bool describe(const Model& model, const GraphPlan& plan, CalledGraph& called)
         tensor.dtype = plan.values[v].dtype;
         tensor.shape = plan.values[v].shape;
     }
-    return std::ranges::none_of(plan.operators, [](const PlannedOperator& op) { return op.error || !op.def; });
+    called.branches.resize(plan.operators.size());
+    for (size_t o = 0; o < plan.operators.size(); ++o) {
+        const PlannedOperator& op = plan.operators[o];
+        if (op.error || !op.def || (op.call && (op.call->form.kind != CallKind::branch || !op.call->planned))) return false;
+        if (!op.call) continue;
+        called.branches[o].resize(op.call->plans.size());
+        for (size_t c = 0; c < op.call->plans.size(); ++c)
+            if (!describe(model, *op.call->plans[c], called.branches[o][c])) return false;
+    }
+    return true;
 }
 
 } // namespace

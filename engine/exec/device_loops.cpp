@@ -8,21 +8,28 @@ namespace loopscope {
 
 namespace {
 
-/// What handing a loop over costs is worth it from here on.
-constexpr int64_t kFewestTrips = 2;
-
 int64_t operatorsOf(const Activation& activation) { return std::ssize(activation.plan().operators); }
+
+/// Whether there is a trap in a graph, or in one that it calls.
+bool hasTraps(const TrapSet& traps, const GraphPlan& plan)
+{
+    if (traps.has(plan.graph)) return true;
+    for (const PlannedOperator& op : plan.operators)
+        if (op.call)
+            for (const GraphPlan* const callee : op.call->plans)
+                if (hasTraps(traps, *callee)) return true;
+    return false;
+}
 
 } // namespace
 
-/// How many iterations may run without the host; 0: somebody listens, or there is a trap in them.
-int64_t Interpreter::Impl::tripsForDevice(const CallFrame& frame) const
+/// Whether the device may run iterations of the loop: nobody listens to them, and there is no trap in them.
+bool Interpreter::Impl::mayRunOnDevice(const CallFrame& frame) const
 {
     const CallState& call = *frame.call;
-    if (m_audience.ofOperators() || m_audience.ofIterations()) return 0;
-    if (m_traps.has(call.cond->plan().graph) || m_traps.has(call.body->plan().graph)) return 0;
-    const int64_t ofTrip = operatorsOf(*call.cond) + operatorsOf(*call.body);
-    return ofTrip == 0 ? 0 : m_limits.stepsLeft(m_step) / ofTrip;
+    if (m_audience.ofOperators() || m_audience.ofIterations() || call.late) return false;
+    if (static_cast<int32_t>(m_frames.size()) + 1 >= m_options.maxDepth) return false;
+    return m_traps.empty() || (!hasTraps(m_traps, call.cond->plan()) && !hasTraps(m_traps, call.body->plan()));
 }
 
 /// The innermost frame, if it is a loop's that stands before the cond of an iteration, goes on as far as the device may run it: to another
@@ -34,11 +41,11 @@ Status Interpreter::Impl::runOnDevice()
     CallState& call = *frame.call;
     const Activation& caller = *m_frames[m_frames.size() - 2].activation;
     const PreparedKernel& kernel = caller.program().kernel(call.op.index);
-    if (!kernel.run || call.late) return {};
     DeviceTrips run;
-    run.mostTrips = tripsForDevice(frame);
+    run.mostSteps = m_limits.stepsLeft(m_step);
     run.cancel = &m_cancel;
-    if (run.mostTrips < kFewestTrips) return {};
+    // What handing a loop over costs is worth it from two iterations on.
+    if (!kernel.run || run.mostSteps < 2 * (operatorsOf(*call.cond) + operatorsOf(*call.body)) || !mayRunOnDevice(frame)) return {};
 
     std::vector<const Tensor*> carried;
     for (size_t k = 0; k < call.exchange.size(); ++k) carried.push_back(&call.exchange.carried(k));
@@ -50,14 +57,15 @@ Status Interpreter::Impl::runOnDevice()
     m_loopRun = nullptr;
     LS_CHECK_OK(std::move(status));
 
-    m_step += run.trips * (operatorsOf(*call.cond) + operatorsOf(*call.body)) + (run.isOver ? operatorsOf(*call.cond) : 0);
+    m_step += run.steps;
     frame.iteration += run.trips;
-    m_nextInvocation += run.trips;
-    if (run.trips > 0) frame.invocation = m_nextInvocation - 1;
+    m_nextInvocation += run.invocations;
+    if (run.trips > 0) frame.invocation = m_nextInvocation - 1; // what began last is an iteration
     if (run.isOver) {
         completeCall(frame);
         return {};
     }
+    if (run.trips == 0) return {};
     frame.enteredAtStep = m_step;
     return takeCarriedValues(call, results);
 }

@@ -121,7 +121,7 @@ private:
     Status enterLoop(CallState& call, std::span<const Tensor* const> initial, bool single);
     // device_loops.cpp: loops that a device runs by itself
     Status runOnDevice();
-    int64_t tripsForDevice(const CallFrame& frame) const;
+    bool mayRunOnDevice(const CallFrame& frame) const;
     Status takeCarriedValues(CallState& call, std::span<Tensor* const> values);
     Status planLate(CallState& call, GraphId graph);
     Status bindCallee(CallState& call, size_t callee);

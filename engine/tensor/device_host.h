@@ -11,10 +11,12 @@ namespace loopscope {
 /// What a loop's kernel is asked for, and what it has done: its operands are the carried values of an iteration that begins, its results
 /// those of the iteration that begins next, or of the loop if it is over.
 struct DeviceTrips {
-    int64_t mostTrips = 0;              ///< iterations that may be run to their end
-    int64_t trips = 0;                  ///< that were
-    bool isOver = false;                ///< and the cond of the next one was false
+    int64_t mostSteps = 0;              ///< operators that may be completed, in whole iterations
     const CancelFlag* cancel = nullptr; ///< looked at now and then
+    int64_t trips = 0;                  ///< iterations that were run to their end
+    int64_t steps = 0;                  ///< operators completed
+    int64_t invocations = 0;            ///< graphs and iterations begun
+    bool isOver = false;                ///< the cond of the next iteration was false
 };
 
 /// What the runtime of kernels is, too, where a device may compute.

@@ -28,6 +28,7 @@ enum Spv : uint32_t {
     spvFunctionCall = 57,
     spvVariable = 59,
     spvLoopMerge = 246,
+    spvSelectionMerge = 247,
     spvLabel = 248,
     spvBranch = 249,
     spvBranchConditional = 250,
@@ -195,6 +196,28 @@ void ShaderAssembler::call(std::string_view function, std::span<const uint32_t> 
     m_main.push_back(firstWord(spvFunctionCall, arguments.size() + 4));
     m_main.insert(m_main.end(), {signature[0], m_result, named->second});
     m_main.insert(m_main.end(), arguments.begin(), arguments.end());
+}
+
+void ShaderAssembler::beginIf()
+{
+    const Id then = newId();
+    m_ifs.push_back({newId(), newId()});
+    emit(spvSelectionMerge, {m_ifs.back().merge, 0});
+    emit(spvBranchConditional, {m_result, then, m_ifs.back().otherwise});
+    label(then);
+}
+
+void ShaderAssembler::orElse()
+{
+    emit(spvBranch, {m_ifs.back().merge});
+    label(m_ifs.back().otherwise);
+}
+
+void ShaderAssembler::endIf()
+{
+    emit(spvBranch, {m_ifs.back().merge});
+    label(m_ifs.back().merge);
+    m_ifs.pop_back();
 }
 
 void ShaderAssembler::beginLoop()

@@ -29,6 +29,10 @@ public:
     {
         call(function, std::span(constants.begin(), constants.size()));
     }
+    /// What follows, up to orElse(), is done if the last call gave true, what follows that, up to endIf(), if not.
+    void beginIf();
+    void orElse();
+    void endIf();
     /// What follows, up to endLoop(), is repeated.
     void beginLoop();
     /// The innermost loop goes on if the last call gave true, else it is over.
@@ -42,6 +46,9 @@ private:
     struct Type {
         uint32_t op = 0;
         std::vector<uint32_t> operands;
+    };
+    struct If {
+        Id otherwise = 0, merge = 0;
     };
     struct Loop {
         Id header = 0, next = 0, merge = 0;
@@ -67,6 +74,7 @@ private:
     std::vector<Id> m_variables;                 ///< of the module
     std::map<std::vector<uint32_t>, Id> m_known; ///< constants by type and value
     std::vector<Loop> m_loops;
+    std::vector<If> m_ifs;
     Id m_bound = 0, m_mainId = 0, m_result = 0;
     std::vector<uint32_t> m_mainBegin; ///< OpFunction of main
     uint32_t m_localSize = 1;

@@ -217,9 +217,27 @@ Result<PreparedKernel> planUnary(const KernelSetup& setup, const KernelLine& lin
     return planned(std::move(builder), e, std::array{setup.in(0).shape}, {in});
 }
 
+namespace {
+
+/// Whether every element is known, and none of them 0, which is an error that no shader can tell, or -1, by which the least number
+/// overflows.
+bool dividesAlways(const Tensor& divisor)
+{
+    if (!divisor.data) return false;
+    for (int64_t i = 0; i < divisor.elementCount(); ++i) {
+        const int64_t value = divisor.dtype == DType::i64 ? divisor.as<int64_t>()[i] : divisor.as<int32_t>()[i];
+        if (value == 0 || value == -1) return false;
+    }
+    return true;
+}
+
+} // namespace
+
 Result<PreparedKernel> planBinary(const KernelSetup& setup, const KernelLine& line)
 {
     const DType dtype = setup.in(0).dtype;
+    const bool isDivision = (line.code == opFloorDiv || line.code == opFloorMod) && does(line, dtype) && setup.in(1).dtype == dtype;
+    if (isDivision && !dividesAlways(setup.in(1))) return unsupported("a divisor that may be 0");
     const bool isLogical = dtype == DType::boolean && does(line, dtype);
     if (isByte(dtype) && isByte(setup.in(1).dtype) && !isLogical) return planTable(setup, 2);
     if (bitWidth(dtype) == 16 && isInteger(dtype) && (setup.in(0).quantization || setup.out(0).quantization)) return wrongDtypes(setup);

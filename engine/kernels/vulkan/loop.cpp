@@ -25,10 +25,12 @@ struct LoopProgram {
     uint64_t bytes = 0;
     std::vector<uint64_t> carried; ///< where the carried values lie
     int64_t tripsOfDispatch = 1;
+    int64_t condSteps = 0, bodySteps = 0; ///< operators of the graphs themselves
+    int64_t mostSteps = 1;                ///< of an iteration, whatever branches it takes
 };
 
 struct Report {
-    uint32_t trips = 0, isOver = 0;
+    uint32_t trips = 0, isOver = 0, steps = 0, branches = 0;
 };
 
 Status runTrips(const KernelArgs& args, const LoopProgram& program, VulkanMemory& memory, DeviceTrips& run)
@@ -42,17 +44,19 @@ Status runTrips(const KernelArgs& args, const LoopProgram& program, VulkanMemory
     LS_CHECK_OK(memory.copy(image, arena, 0, program.image.size()));
     for (size_t k = 0; k < operands.size(); ++k)
         LS_CHECK_OK(memory.copy(operands[k], arena, program.carried[k], args.in(static_cast<int>(k)).bytes));
-    run.trips = 0;
-    run.isOver = false;
+    const int64_t mostTrips = run.mostSteps / program.mostSteps;
     const DeviceBuffer buffers[] = {arena};
-    while (!run.isOver && run.trips < run.mostTrips && !run.cancel->requested()) {
-        const uint32_t push[] = {static_cast<uint32_t>(std::min(program.tripsOfDispatch, run.mostTrips - run.trips))};
+    while (!run.isOver && run.trips < mostTrips && !run.cancel->requested()) {
+        const uint32_t push[] = {static_cast<uint32_t>(std::min(program.tripsOfDispatch, mostTrips - run.trips))};
         LS_CHECK_OK(memory.launch({program.pipeline, buffers, push}));
         Report report;
         LS_CHECK_OK(memory.read(arena, std::as_writable_bytes(std::span(&report, 1))));
         run.trips += report.trips;
         run.isOver = report.isOver != 0;
+        run.steps += report.steps + report.trips * (program.condSteps + program.bodySteps) + (run.isOver ? program.condSteps : 0);
+        run.invocations += report.trips + report.branches;
     }
+    if (run.trips == 0 && !run.isOver) return {}; // the values stay where they are
     for (int k = 0; k < args.outputCount; ++k) {
         LS_TRY(const DeviceBuffer result, memory.result(args.out(k)));
         LS_CHECK_OK(memory.copy(arena, result, 0, args.out(k).bytes, program.carried[static_cast<size_t>(k)]));
@@ -84,7 +88,7 @@ std::string_view formOf(std::span<const uint32_t> constants)
     if (compares && in == inFloat && reads(storeF32)) return "elementwiseRealTruth";
     if (compares && in == inInt && reads(storeI32)) return "elementwiseWholeTruth";
     if (isPlain && in == inFloat && reads(storeF32) && out == storeF32) return "elementwiseReal";
-    const bool isWhole = isPlain || op == opAnd || op == opOr || op == opXor;
+    const bool isWhole = isPlain || (op >= opAnd && op <= opXor) || op == opFloorDiv || op == opFloorMod;
     if (isWhole && in == inInt && reads(storeI32) && out == storeI32 && constants[7] == 0) return "elementwiseWhole";
     if (isWhole && in == inLong && reads(storeI64) && out == storeI64) return "elementwiseWide";
     if (in != inFloat || isPlain || op == opCopy || op >= opTable || compares || op == opSelect) return "elementwisePlain";
@@ -116,6 +120,7 @@ public:
     {
         LS_CHECK_OK(m_cond.prepare(m_setup.op.model));
         LS_CHECK_OK(m_body.prepare(m_setup.op.model));
+        if (m_cond.hasBranches()) return unsupported("a cond with an If inside");
         LS_CHECK_OK(placeCarried());
         m_body.writeInPlace();
         m_assembler.setLocalSize(m_lanes);
@@ -141,6 +146,9 @@ public:
         program.image = m_arena.image();
         program.bytes = m_arena.bytes();
         program.carried = m_carried;
+        program.condSteps = std::ssize(m_cond.graph().operators);
+        program.bodySteps = std::ssize(m_body.graph().operators);
+        program.mostSteps = std::max<int64_t>(1, program.condSteps + m_body.mostSteps());
         program.tripsOfDispatch = std::max<int64_t>(1, (device.info().isSoftware() ? kMostTrips : kMostRounds) / m_rounds);
         return program;
     }
@@ -167,7 +175,11 @@ private:
 
     Status addSteps(LoopGraph& graph)
     {
-        for (size_t o = 0; o < graph.graph().operators.size(); ++o)
+        for (size_t o = 0; o < graph.graph().operators.size(); ++o) {
+            if (!graph.branches(o).empty()) {
+                LS_CHECK_OK(addIf(graph, o));
+                continue;
+            }
             for (const Step& step : graph.plan(o).steps) {
                 std::vector<uint64_t> places;
                 for (const Place& place : step.places) {
@@ -175,6 +187,49 @@ private:
                 }
                 LS_CHECK_OK(addStep(step, places));
             }
+        }
+        return {};
+    }
+
+    /// A branch reads the If's operands where they lie, and computes its results where those of the If do.
+    Status addIf(LoopGraph& graph, size_t index)
+    {
+        const Operator& op = graph.graph().operators[index];
+        const Tensor& predicate = graph.tensor(op.inputs[0]);
+        const bool isTruth = predicate.elementCount() == 1 && (op.kind.dialect == "tfl" || predicate.shape.rank() == 0);
+        if (predicate.dtype != DType::boolean || !isTruth) return unsupported("a branch that no single bool chooses");
+        LS_TRY(const uint64_t chooses, graph.placeOf(op.inputs[0], m_arena));
+        std::vector<uint64_t> homes;
+        for (const ValueId result : op.results) {
+            LS_TRY(homes.emplace_back(), graph.placeOf(result, m_arena));
+        }
+        m_assembler.call("holds", {static_cast<uint32_t>(chooses)});
+        m_assembler.beginIf();
+        for (size_t b = 0; b < 2; ++b) { // both are counted for the limits, though one is taken
+            LoopGraph& branch = graph.branches(index)[b];
+            m_assembler.call("took", {static_cast<uint32_t>(branch.graph().operators.size())});
+            LS_CHECK_OK(addBranch(graph, op, branch, homes));
+            if (b == 0) m_assembler.orElse();
+        }
+        m_assembler.endIf();
+        return {};
+    }
+
+    Status addBranch(LoopGraph& graph, const Operator& op, LoopGraph& branch, std::span<const uint64_t> homes)
+    {
+        for (size_t i = 0; i < branch.graph().inputs.size(); ++i) {
+            LS_TRY(const uint64_t place, graph.placeOf(op.inputs[i + 1], m_arena));
+            branch.put(branch.graph().inputs[i], place);
+        }
+        branch.giveHomes(homes);
+        LS_CHECK_OK(addSteps(branch));
+        for (size_t k = 0; k < homes.size(); ++k) {
+            const ValueId value = branch.graph().outputs[k].value;
+            const Tensor &given = branch.tensor(value), &result = graph.tensor(op.results[k]);
+            if (given.dtype != result.dtype || given.shape != result.shape) return unsupported("branches of other types");
+            LS_TRY(const uint64_t from, branch.placeOf(value, m_arena));
+            addMove(from, homes[k], byteSize(given.dtype, given.elementCount()));
+        }
         return {};
     }
 

@@ -45,12 +45,43 @@ Bytes LoopArena::image() const
     return Bytes::copyOf(all);
 }
 
+LoopGraph::LoopGraph(const CalledGraph& called) : m_called(&called), m_branches(called.branches.size())
+{
+    for (size_t o = 0; o < m_branches.size(); ++o)
+        for (const CalledGraph& branch : called.branches[o]) m_branches[o].emplace_back(branch);
+}
+
+int64_t LoopGraph::mostSteps() const
+{
+    int64_t steps = std::ssize(graph().operators);
+    for (const std::vector<LoopGraph>& branches : m_branches) {
+        int64_t most = 0;
+        for (const LoopGraph& branch : branches) most = std::max(most, branch.mostSteps());
+        steps += most;
+    }
+    return steps;
+}
+
+void LoopGraph::giveHomes(std::span<const uint64_t> homes)
+{
+    for (size_t k = 0; k < homes.size(); ++k) {
+        const ValueId value = graph().outputs[k].value;
+        if (graph().value(value).role == ValueRole::result) m_places.try_emplace(value, homes[k]);
+    }
+}
+
 Status LoopGraph::prepare(const Model* model)
 {
     for (const Tensor& value : m_called->values)
         if (!value.shape.isStatic()) return unsupported("shapes that are known only when running");
     const KernelRegistry& registry = KernelRegistry::builtin();
-    for (const Operator& op : graph().operators) {
+    for (size_t o = 0; o < graph().operators.size(); ++o) {
+        const Operator& op = graph().operators[o];
+        if (!m_branches[o].empty()) {
+            for (LoopGraph& branch : m_branches[o]) LS_CHECK_OK(branch.prepare(model));
+            m_kernels.emplace_back();
+            continue;
+        }
         const KernelEntry* const entry = registry.find(op.kind, Profile::vulkan);
         if (!entry) return unsupported("a loop with '" + op.kind.name + "' inside");
         std::vector<const Tensor*> inputs, outputs;
@@ -109,7 +140,7 @@ bool LoopGraph::mayOverwrite(size_t output) const
     const auto writer = static_cast<size_t>(graph().value(value).producer.index);
     for (size_t o = writer; o < graph().operators.size(); ++o) {
         if (std::ranges::find(graph().operators[o].inputs, old) == graph().operators[o].inputs.end()) continue;
-        if (o > writer) return false;
+        if (o > writer || !m_branches[o].empty()) return false;
         // Element by element it is read before it is written.
         const std::vector<Step>& steps = plan(o).steps;
         if (steps.size() != 1 || steps[0].shader != Shader::elementwise || steps[0].constants[6] != 0) return false;

@@ -4,6 +4,7 @@
 #include "engine/kernels/device_loop.h"
 #include "engine/kernels/vulkan/plan.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -37,14 +38,25 @@ private:
 /// One graph of a loop.
 class LoopGraph {
 public:
-    explicit LoopGraph(const CalledGraph& called) : m_called(&called) {}
+    explicit LoopGraph(const CalledGraph& called);
 
-    /// Asks every operator's planner. Errors: unsupported, one has no kernel of the device.
+    /// Asks every operator's planner, in the branches of Ifs, too. Errors: unsupported, one has no kernel of the device.
     Status prepare(const Model* model);
 
     const Graph& graph() const { return *m_called->graph; }
     const Tensor& tensor(ValueId value) const { return m_called->values[static_cast<size_t>(value.index)]; }
+    /// Of an operator that is no If.
     const Plan& plan(size_t op) const { return *PlanBuilder::planOf(m_kernels[op]); }
+    /// Then and else of an If; of other operators nothing.
+    std::span<LoopGraph> branches(size_t op) { return m_branches[op]; }
+    bool hasBranches() const
+    {
+        return std::ranges::any_of(m_branches, [](const auto& branches) { return !branches.empty(); });
+    }
+    /// The most operators that are completed when the graph runs once.
+    int64_t mostSteps() const;
+    /// Of a branch: what it computes lies where the If's results do.
+    void giveHomes(std::span<const uint64_t> homes);
     void put(ValueId value, uint64_t place) { m_places[value] = place; }
     /// Where a value lies; room is made for results and constants. Errors: unsupported, it is nowhere.
     Result<uint64_t> placeOf(ValueId value, LoopArena& arena);
@@ -57,7 +69,8 @@ private:
     bool mayOverwrite(size_t output) const;
 
     const CalledGraph* m_called;
-    std::vector<PreparedKernel> m_kernels; ///< by operator
+    std::vector<std::vector<LoopGraph>> m_branches; ///< by operator
+    std::vector<PreparedKernel> m_kernels;          ///< by operator
     std::map<ValueId, uint64_t> m_places;
     std::map<std::pair<size_t, uint32_t>, uint64_t> m_constants, m_scratch; ///< by operator and index
 };

@@ -32,6 +32,43 @@ graph body(i: i32[], n: i32[], sum: i32[]) {
 }
 )";
 
+/// An If inside, and what it gives in places of its own, of its operands and of constants.
+constexpr const char* kCollatz = R"(
+graph main(x: i32[]) {
+  zero = const i32[] 0
+  n, steps, last = while(x, zero, zero) cond=@not_one body=@step : (i32[], i32[], i32[])
+  out = add(n, steps) : i32[]
+  return out, last
+}
+graph not_one(n: i32[], count: i32[], last: i32[]) {
+  one = const i32[] 1
+  more = not_equal(n, one) : bool[]
+  return more
+}
+graph step(n: i32[], count: i32[], last: i32[]) {
+  zero = const i32[] 0
+  one = const i32[] 1
+  two = const i32[] 2
+  rest = floor_mod(n, two) : i32[]
+  even = equal(rest, zero) : bool[]
+  next_n, what = if(even, n, last) else=@triple then=@half : (i32[], i32[])
+  next_count = add(count, one) : i32[]
+  return next_n, next_count, what
+}
+graph half(n: i32[], last: i32[]) {
+  two = const i32[] 2
+  halved = floor_div(n, two) : i32[]
+  return halved, last
+}
+graph triple(n: i32[], last: i32[]) {
+  one = const i32[] 1
+  three = const i32[] 3
+  tripled = mul(n, three) : i32[]
+  odd = add(tripled, one) : i32[]
+  return odd, three
+}
+)";
+
 /// Values change places, one becomes a constant, one of each width is carried, and shapes are broadcast, cut and turned.
 constexpr const char* kMixed = R"(
 graph main(n: i32[], x: f32[2, 3], y: i64[2], z: i8[3]) {
@@ -153,13 +190,17 @@ TEST_F(DeviceLoopsTest, longLoopsAreSeveralDispatches)
     EXPECT_LT(launches() - before, 100U);
 }
 
-TEST_F(DeviceLoopsTest, aRunStopsWhereItWouldOnTheHost)
+class DeviceLoopStopsTest : public DeviceLoopsTest, public ::testing::WithParamInterface<std::pair<const char*, int32_t>> {};
+INSTANTIATE_TEST_SUITE_P(Models, DeviceLoopStopsTest, ::testing::Values(std::pair(kCounting, 100), std::pair(kCollatz, 97)));
+
+TEST_P(DeviceLoopStopsTest, aRunStopsWhereItWouldOnTheHost)
 {
-    const Model model = modelOf(kCounting);
+    const Model model = modelOf(GetParam().first);
+    const int32_t n = GetParam().second;
     const auto host = interpreterOf(model, Way::host), device = interpreterOf(model, Way::device);
     for (const int64_t tick : {1, 2, 3, 4, 31, 32, 33, 34, 35, 36, 299, 300, 301, 302}) {
-        start(*host, 100);
-        start(*device, 100);
+        start(*host, n);
+        start(*device, n);
         ASSERT_TRUE(host->runTo(tick).ok());
         ASSERT_TRUE(device->runTo(tick).ok());
         EXPECT_EQ(device->positionAddress(), host->positionAddress()) << tick;
@@ -170,7 +211,8 @@ TEST_F(DeviceLoopsTest, aRunStopsWhereItWouldOnTheHost)
         for (const ValueId input : graph.inputs) {
             const Tensor* const there = device->value(-1, input);
             const Tensor* const here = host->value(-1, input);
-            ASSERT_TRUE(there && here);
+            ASSERT_EQ(there != nullptr, here != nullptr);
+            if (!here) continue;
             EXPECT_EQ(elements<int32_t>(*there), elements<int32_t>(*here)) << tick;
         }
         const MachineState state = device->snapshot();
@@ -198,6 +240,35 @@ TEST_F(DeviceLoopsTest, theBudgetOfStepsEndsItAtTheSamePlace)
         EXPECT_EQ(there.detail().what, here.detail().what);
         EXPECT_EQ(device->frame(-1).iteration, host->frame(-1).iteration);
     }
+}
+
+TEST_F(DeviceLoopsTest, branchesAreTakenInsideTheDispatch)
+{
+    const Model model = modelOf(kCollatz);
+    const auto host = interpreterOf(model, Way::host), device = interpreterOf(model, Way::device);
+    for (const int32_t x : {1, 2, 3, 27, 97}) {
+        start(*host, x);
+        start(*device, x);
+        const uint64_t before = launches();
+        ASSERT_TRUE(host->run().ok());
+        ASSERT_TRUE(device->run().ok());
+        EXPECT_EQ(launches() - before, 2U);
+        for (const int k : {0, 1}) EXPECT_EQ(elements<int32_t>(device->output(k)), elements<int32_t>(host->output(k))) << x;
+        EXPECT_EQ(device->position().step, host->position().step) << x;
+    }
+}
+
+TEST_F(DeviceLoopsTest, aTrapInABranchMakesTheHostDriveTheLoop)
+{
+    const Model model = modelOf(kCollatz);
+    const auto device = interpreterOf(model, Way::device);
+    TrapSet traps;
+    traps.add(GraphId(4), OperatorId(1), trapAfter);
+    device->setTraps(traps, &m_bystander);
+    start(*device, 27);
+    const uint64_t before = launches();
+    ASSERT_TRUE(device->run().ok());
+    EXPECT_GT(launches() - before, 300U);
 }
 
 TEST_F(DeviceLoopsTest, aTrapInsideMakesTheHostDriveIt)
