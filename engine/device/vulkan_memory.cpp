@@ -90,7 +90,7 @@ struct VulkanMemory::Recorder {
 
     /// What was recorded before is done, and seen, when the next command of that stage begins. Each waits for the one before it, which
     /// waited for those before; neighbouring dispatches do not wait for copies, which would cost them more.
-    void follow(VkPipelineStageFlags stage)
+    void follow(VkPipelineStageFlags stage, bool isIndirect = false)
     {
         constexpr VkAccessFlags kShader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
         constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -101,7 +101,9 @@ struct VulkanMemory::Recorder {
             barrier.srcAccessMask = (last == VK_PIPELINE_STAGE_TRANSFER_BIT ? kTransfer : kShader) & kWrites;
             barrier.dstAccessMask = stage == VK_PIPELINE_STAGE_TRANSFER_BIT ? kTransfer : kShader;
             if (stage == VK_PIPELINE_STAGE_HOST_BIT) barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-            vkCmdPipelineBarrier(commands, last, stage, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+            if (isIndirect) barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
+            const VkPipelineStageFlags to = isIndirect ? stage | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT : stage;
+            vkCmdPipelineBarrier(commands, last, to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
         }
         if (stage != VK_PIPELINE_STAGE_HOST_BIT) last = stage;
     }
@@ -252,9 +254,11 @@ Status VulkanMemory::launch(const Launch& launch)
     if (!launch.push.empty())
         vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(launch.push.size_bytes()),
                            launch.push.data());
-    m_recorder->follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+    m_recorder->follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, launch.groupsFrom != nullptr);
     m_recorder->stamp(0);
-    vkCmdDispatch(commands, launch.groups[0], launch.groups[1], launch.groups[2]);
+    if (launch.groupsFrom)
+        vkCmdDispatchIndirect(commands, h.blocks[launch.groupsFrom->block].buffer, launch.groupsFrom->offset + launch.groupsAt);
+    else vkCmdDispatch(commands, launch.groups[0], launch.groups[1], launch.groups[2]);
     m_recorder->stamp(1);
     ++m_traffic.launches;
     if (++m_recorder->recorded >= (m_recorder->queries ? kMostTimed : kMostRecorded)) return finish();

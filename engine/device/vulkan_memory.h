@@ -24,6 +24,8 @@ struct Launch {
     std::span<const DeviceBuffer> buffers;
     std::span<const uint32_t> push;
     std::array<uint32_t, 3> groups = {1, 1, 1};
+    const DeviceBuffer* groupsFrom = nullptr; ///< not null: the device reads them there when it comes to it
+    uint64_t groupsAt = 0;                    ///< in that buffer
 };
 
 /// What was moved and run since the memory was made.

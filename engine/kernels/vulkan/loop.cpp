@@ -1,10 +1,10 @@
 // A While whose cond and body are a few small tensors runs whole inside one dispatch: its operators' own plans become steps of one shader,
 // which is put together while the operator is prepared. All tensors lie in one buffer, the arena.
-#include "engine/device/vulkan_memory.h"
 #include "engine/kernels/device_loop.h"
 #include "engine/kernels/vulkan/assembler.h"
 #include "engine/kernels/vulkan/loop_arena.h"
-#include "engine/tensor/device_host.h"
+#include "engine/kernels/vulkan/loop_chunks.h"
+#include "engine/kernels/vulkan/loop_run.h"
 
 #include <algorithm>
 #include <cstring>
@@ -33,8 +33,9 @@ struct Report {
     uint32_t trips = 0, isOver = 0, steps = 0, branches = 0;
 };
 
-Status runTrips(const KernelArgs& args, const LoopProgram& program, VulkanMemory& memory, DeviceTrips& run)
+Status runTrips(const KernelArgs& args, VulkanMemory& memory, DeviceTrips& run)
 {
+    const auto& program = args.paramsAs<LoopProgram>();
     std::vector<DeviceBuffer> operands;
     for (int k = 0; k < args.inputCount; ++k) {
         LS_TRY(operands.emplace_back(), memory.operand(args.in(k)));
@@ -65,15 +66,7 @@ Status runTrips(const KernelArgs& args, const LoopProgram& program, VulkanMemory
     return {};
 }
 
-Status runLoop(const KernelArgs& args)
-{
-    auto* const host = dynamic_cast<DeviceHost*>(args.runtime);
-    auto* const memory = host ? dynamic_cast<VulkanMemory*>(host->deviceMemory()) : nullptr;
-    if (!memory || !host->loopRun()) return Error(ErrorCode::internal, "a loop of the device runs without one");
-    Status status = runTrips(args, args.paramsAs<LoopProgram>(), *memory, *host->loopRun());
-    memory->endOperator();
-    return status;
-}
+Status runLoop(const KernelArgs& args) { return runOnDevice(args, runTrips); }
 
 /// The form of an element-wise step that has just what it needs.
 std::string_view formOf(std::span<const uint32_t> constants)
@@ -167,10 +160,7 @@ private:
             m_cond.put(cond.inputs[k], m_carried.back());
             m_body.put(body.inputs[k], m_carried.back());
         }
-        const Tensor& verdict = m_cond.tensor(cond.outputs[0].value);
-        const bool isTruth = verdict.elementCount() == 1 && (m_setup.op.op.kind.dialect == "tfl" || verdict.shape.rank() == 0);
-        if (verdict.dtype != DType::boolean || !isTruth) return unsupported("a cond that gives no single bool");
-        return {};
+        return m_cond.checkVerdict(m_setup.op.op.kind.dialect == "tf");
     }
 
     Status addSteps(LoopGraph& graph)
@@ -329,8 +319,10 @@ Result<PreparedKernel> prepareDeviceLoop(const LoopSetup& setup)
     const bool isShared = !device->info().isSoftware();
     LS_TRY(ShaderAssembler assembler, ShaderAssembler::of(shaderCode(isShared ? Shader::loopGroup : Shader::loop).words));
     LoopShader shader(setup, std::move(assembler), isShared);
-    LS_TRY(LoopProgram program, shader.made(*device));
-    return PreparedKernel{runLoop, std::make_shared<const LoopProgram>(std::move(program))};
+    Result<LoopProgram> program = shader.made(*device);
+    if (program.ok()) return PreparedKernel{runLoop, std::make_shared<const LoopProgram>(std::move(*program))};
+    if (program.error().code() != ErrorCode::unsupported) return std::move(program).takeError();
+    return prepareChunks(setup, *device);
 }
 
 } // namespace loopscope

@@ -51,6 +51,13 @@ LoopGraph::LoopGraph(const CalledGraph& called) : m_called(&called), m_branches(
         for (const CalledGraph& branch : called.branches[o]) m_branches[o].emplace_back(branch);
 }
 
+Status LoopGraph::checkVerdict(bool isTensorflow) const
+{
+    const Tensor& verdict = tensor(graph().outputs[0].value);
+    if (verdict.dtype == DType::boolean && verdict.elementCount() == 1 && (!isTensorflow || verdict.shape.rank() == 0)) return {};
+    return unsupported("a cond that gives no single bool");
+}
+
 int64_t LoopGraph::mostSteps() const
 {
     int64_t steps = std::ssize(graph().operators);

@@ -53,6 +53,8 @@ public:
     {
         return std::ranges::any_of(m_branches, [](const auto& branches) { return !branches.empty(); });
     }
+    /// Of a cond: that it gives a truth value. Errors: unsupported.
+    Status checkVerdict(bool isTensorflow) const;
     /// The most operators that are completed when the graph runs once.
     int64_t mostSteps() const;
     /// Of a branch: what it computes lies where the If's results do.

@@ -9,6 +9,7 @@
 #include "loop_spirv.h"
 #include "matmul_double_spirv.h"
 #include "matmul_spirv.h"
+#include "predicate_spirv.h"
 #include "reduce_spirv.h"
 #include "rows_spirv.h"
 #include "window_spirv.h"
@@ -110,7 +111,8 @@ const ShaderCode& shaderCode(Shader shader)
                                           {"reduce", reduceWords, 2},           {"rows", rowsWords, 2},
                                           {"matmul", matmulWords, 5},           {"matmul_double", matmul_doubleWords, 5},
                                           {"window", windowWords, 5},           {"loop", loopWords, 1},
-                                          {"loop_group", loop_groupWords, 1}};
+                                          {"loop_group", loop_groupWords, 1},
+                                          {"predicate", predicateWords, 4}};
     return kShaders[static_cast<size_t>(shader)];
 }
 

@@ -103,6 +103,30 @@ graph body(i: i32[], n: i32[], a: f32[2, 3], b: f32[2, 3], c: i64[2], d: i8[3], 
 }
 )";
 
+/// A recurrent cell: no step of one workgroup, so the device drives it in chunks. Values change places and become constants here, too.
+constexpr const char* kRecurrent = R"(
+graph main(n: i32[], x: f32[1, 4]) {
+  zero = const i32[] 0
+  i, m, h, before, last = while(zero, n, x, x, zero) cond=@cond body=@body : (i32[], i32[], f32[1, 4], f32[1, 4], i32[])
+  return i, h, before, last
+}
+graph cond(i: i32[], n: i32[], h: f32[1, 4], before: f32[1, 4], last: i32[]) {
+  go = less(i, n) : bool[]
+  return go
+}
+graph body(i: i32[], n: i32[], h: f32[1, 4], before: f32[1, 4], last: i32[]) {
+  one = const i32[] 1
+  seven = const i32[] 7
+  w = const f32[4, 4] [0.5, -0.25, 0.125, 1, 0.75, 0.5, -1, 0.25, -0.5, 0.25, 1, -0.125, 1, -0.75, 0.5, 0.25]
+  b = const f32[4] [0.1, -0.2, 0.3, -0.4]
+  next = add(i, one) : i32[]
+  product = fully_connected(h, w, b) : f32[1, 4]
+  small = tanh(product) : f32[1, 4]
+  mixed = add(small, before) : f32[1, 4]
+  return next, n, mixed, h, seven
+}
+)";
+
 enum class Way { host, perOperator, device };
 
 /// Never stops, and by being there makes the host drive what it has traps in.
@@ -312,6 +336,37 @@ TEST_F(DeviceLoopsTest, tensorsOfAllWidthsAreCarriedAndMoved)
     }
     EXPECT_EQ(results[2], results[1]) << "bits of the operators' own kernels";
     for (const size_t k : {0, 3, 4, 5}) EXPECT_EQ(results[2][k], results[0][k]) << "integers are exact: " << k;
+}
+
+TEST_F(DeviceLoopsTest, bodiesForTheWholeDeviceRunInChunks)
+{
+    const Model model = modelOf(kRecurrent);
+    std::vector<float> x = {0.5F, -1.5F, 2, 3.25F};
+    for (const int32_t trips : {0, 1, 2, 7, 8, 9, 40, 41, 170, 171}) {
+        std::vector<std::vector<std::byte>> results[3];
+        int64_t steps[3] = {};
+        for (const Way way : {Way::host, Way::perOperator, Way::device}) {
+            const auto interpreter = interpreterOf(model, way);
+            std::vector<int32_t> n = {trips};
+            ASSERT_TRUE(interpreter->setInput(0, tensorOver(n, Shape())).ok());
+            ASSERT_TRUE(interpreter->setInput(1, tensorOver(x, Shape({1, 4}))).ok());
+            ASSERT_TRUE(interpreter->start().ok());
+            const uint64_t before = m_memory->traffic().submissions;
+            ASSERT_TRUE(interpreter->run().ok());
+            const uint64_t submissions = m_memory->traffic().submissions - before;
+            const uint64_t chunks = trips < 8 ? 1 : trips < 40 ? 2 : trips < 168 ? 3 : 4, outputs = 4;
+            EXPECT_TRUE(way != Way::device || submissions <= chunks + outputs + 1) << submissions;
+            for (int k = 0; k < 4; ++k) {
+                const std::span<const std::byte> bytes = interpreter->output(k).view();
+                results[static_cast<size_t>(way)].emplace_back(bytes.begin(), bytes.end());
+            }
+            steps[static_cast<size_t>(way)] = interpreter->position().step;
+        }
+        EXPECT_EQ(results[2], results[1]) << trips;
+        EXPECT_EQ(results[2][0], results[0][0]) << trips;
+        EXPECT_EQ(results[2][3], results[0][3]) << trips;
+        EXPECT_EQ(steps[2], steps[0]) << trips;
+    }
 }
 
 TEST_F(DeviceLoopsTest, validationHasNothingToSay) { EXPECT_THAT(m_memory->device().validationMessages(), ::testing::IsEmpty()); }
