@@ -338,6 +338,30 @@ TEST_F(DeviceLoopsTest, tensorsOfAllWidthsAreCarriedAndMoved)
     for (const size_t k : {0, 3, 4, 5}) EXPECT_EQ(results[2][k], results[0][k]) << "integers are exact: " << k;
 }
 
+// Mesa's software device counts the iterations of all loops of an invocation together and ends them silently after 65,535: those over
+// elements and dimensions have to be counted, too.
+TEST_F(DeviceLoopsTest, loopsOverElementsAreCountedForTheLimitOfADispatch)
+{
+    const Model model = modelOf(kMixed);
+    std::vector<float> x = {0.5F, -1.5F, 2, 3.25F, -0.125F, 0.75F};
+    std::vector<int64_t> y = {0, -1};
+    std::vector<int8_t> z = {1, -2, 127};
+    std::vector<float> results[2];
+    for (const Way way : {Way::host, Way::device}) {
+        const auto interpreter = interpreterOf(model, way);
+        std::vector<int32_t> n = {20'000};
+        ASSERT_TRUE(interpreter->setInput(0, tensorOver(n, Shape())).ok());
+        ASSERT_TRUE(interpreter->setInput(1, tensorOver(x, Shape({2, 3}))).ok());
+        ASSERT_TRUE(interpreter->setInput(2, tensorOver(y, Shape({2}))).ok());
+        ASSERT_TRUE(interpreter->setInput(3, tensorOver(z, Shape({3}))).ok());
+        ASSERT_TRUE(interpreter->start().ok());
+        ASSERT_TRUE(interpreter->run().ok());
+        EXPECT_EQ(elements<int32_t>(interpreter->output(0)), n);
+        results[way == Way::device] = elements<float>(interpreter->output(1));
+    }
+    for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(results[1][i], results[0][i], 1e-5) << i;
+}
+
 TEST_F(DeviceLoopsTest, bodiesForTheWholeDeviceRunInChunks)
 {
     const Model model = modelOf(kRecurrent);
