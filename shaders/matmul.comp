@@ -94,6 +94,56 @@ void store(uint batch, uint row, uint column, float sum, int count)
     writeIntOut(kStoreOut, at, count);
 }
 
+/// A tile of an invocation, four numbers of a row at a time: what lies beyond the matrices is computed from their last rows, and not stored.
+void tileOfFours(uint baseA, uint baseB, uint row, uint column, inout float sums[8][8])
+{
+    int top[8], left[8];
+    uint rows[8];
+    for (int i = 0; i < kRows; ++i) {
+        uint r = min(row + uint(i), p.m - 1);
+        rows[i] = baseA + r * p.k;
+        if (kWindows == 0) continue;
+        rows[i] = baseA + r / (p.outWidth * p.outHeight) * p.inHeight * p.inWidth * p.channels;
+        top[i] = int(r / p.outWidth % p.outHeight * (p.strides & 65535u)) - p.paddingY;
+        left[i] = int(r % p.outWidth * (p.strides >> 16)) - p.paddingX;
+    }
+    for (uint k = 0; k < p.k; k += 4) {
+        vec4 a[8];
+        uint c = 0;
+        int downY = 0, downX = 0;
+        if (kWindows != 0) {
+            uint tap = k / p.channels;
+            c = k % p.channels;
+            downY = int(tap / p.filterWidth * (p.dilations & 65535u));
+            downX = int(tap % p.filterWidth * (p.dilations >> 16));
+        }
+        for (int i = 0; i < kRows; ++i) {
+            if (kWindows == 0) {
+                a[i] = v32A[(rows[i] + k) / 4];
+                continue;
+            }
+            int y = top[i] + downY, x = left[i] + downX;
+            bool isInside = y >= 0 && x >= 0 && y < int(p.inHeight) && x < int(p.inWidth);
+            uint at = rows[i] + (uint(y) * p.inWidth + uint(x)) * p.channels + c;
+            a[i] = isInside ? v32A[isInside ? at / 4 : 0] : vec4(0.0);
+        }
+        if (kColumnsOfB) {
+            for (int j = 0; j < kColumns; ++j) {
+                vec4 b = v32B[(baseB + min(column + uint(j), p.n - 1) * p.k + k) / 4];
+                for (int i = 0; i < kRows; ++i)
+                    sums[i][j] = sums[i][j] + a[i].x * b.x + a[i].y * b.y + a[i].z * b.z + a[i].w * b.w;
+            }
+        } else {
+            for (int e = 0; e < 4; ++e)
+                for (int j = 0; j < kColumns; j += 4) {
+                    vec4 b = v32B[(baseB + (k + uint(e)) * p.n + min(column + uint(j), p.n - 4)) / 4];
+                    for (int i = 0; i < kRows; ++i)
+                        for (int d = 0; d < 4; ++d) sums[i][j + d] += a[i][e] * b[d];
+                }
+        }
+    }
+}
+
 void main()
 {
     uint batch = gl_WorkGroupID.z, baseA = batch * p.stepA, baseB = batch * p.stepB;
@@ -108,7 +158,8 @@ void main()
         uint tile = gl_GlobalInvocationID.x;
         uint row = tile / p.tilesN * uint(kRows), column = tile % p.tilesN * uint(kColumns);
         if (row >= p.m) return;
-        for (uint k = 0; k < p.k; ++k) {
+        if (kFours) tileOfFours(baseA, baseB, row, column, sums);
+        for (uint k = kFours ? p.k : 0; k < p.k; ++k) {
             float a[8], b[8];
             for (int i = 0; i < kRows; ++i) a[i] = loadA(baseA, row + uint(i), k);
             for (int j = 0; j < kColumns; ++j) b[j] = loadB(baseB, column + uint(j), k);

@@ -40,8 +40,10 @@ Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, cons
     const bool isLarge = p.m >= 2048 && p.n >= 2048;
     const uint32_t rows = p.m == 1 || (isShared && p.m <= 16) ? 1 : isShared && !isLarge ? 4 : 8;
     const uint32_t columns = p.n == 1 ? 1 : isShared && !isLarge ? 4 : 8;
-    const bool readsFours = isShared && isReal && rows >= 4 && columns >= 4 && *storeA == storeF32 && *storeB == storeF32 &&
-                            !product.hasWindows && !product.transposedA && p.k % 4 == 0 && (product.columnsOfB || p.n % 4 == 0);
+    const bool isPlain = *storeA == storeF32 && *storeB == storeF32 && !product.transposedA;
+    const bool hasFours = product.hasWindows ? !isShared && p.channels % 4 == 0 : p.k % 4 == 0; // of A, side by side
+    const bool readsFours =
+        isReal && rows >= (isShared ? 4 : 1) && columns >= 4 && isPlain && hasFours && (product.columnsOfB || p.n % 4 == 0);
     std::array<uint32_t, 3> groups = {0, 1, product.batches};
     if (isShared) {
         groups[0] = (p.n + 16 * columns - 1) / (16 * columns);

@@ -254,26 +254,33 @@ TEST(VulkanKernels, convolveAsTheReferenceKernelDoes)
     const Result<std::shared_ptr<VulkanDevice>> device = VulkanDevice::opened();
     if (!device.ok()) GTEST_SKIP() << device.error().message();
     RandomOperands random(11);
-    for (const int64_t filter : {1, 3})
-        for (const int64_t stride : {1, 2})
-            for (const bool isSame : {true, false}) {
-                AttributeList attributes;
-                setAttribute(attributes, "stride_h", stride);
-                setAttribute(attributes, "stride_w", stride);
-                setAttribute(attributes, "padding", Word{isSame ? "SAME" : "VALID"});
-                const auto sized = [&](int64_t size) { return isSame ? (size + stride - 1) / stride : (size - filter + stride) / stride; };
-                const TestTensor image = random.tensor(DType::f32, Shape({2, 9, 11, 6})), bias = random.tensor(DType::f32, Shape({12}));
-                const Shape result({2, sized(9), sized(11), 12});
-                const std::string where = std::to_string(filter) + " by " + std::to_string(stride) + (isSame ? " SAME" : " VALID");
-                EXPECT_EQ(differenceOf("conv_2d", {image, random.tensor(DType::f32, Shape({12, filter, filter, 6})), bias}, attributes,
-                                       result, *device),
-                          "")
-                    << where;
-                EXPECT_EQ(differenceOf("depthwise_conv_2d", {image, random.tensor(DType::f32, Shape({1, filter, filter, 12})), bias},
-                                       attributes, result, *device),
-                          "")
-                    << where;
-            }
+    for (const int64_t channels : {6, 8}) // read one and four at a time
+        for (const int64_t filter : {1, 3})
+            for (const int64_t stride : {1, 2})
+                for (const bool isSame : {true, false}) {
+                    AttributeList attributes;
+                    setAttribute(attributes, "stride_h", stride);
+                    setAttribute(attributes, "stride_w", stride);
+                    setAttribute(attributes, "padding", Word{isSame ? "SAME" : "VALID"});
+                    const auto sized = [&](int64_t size) {
+                        return isSame ? (size + stride - 1) / stride : (size - filter + stride) / stride;
+                    };
+                    const TestTensor image = random.tensor(DType::f32, Shape({2, 9, 11, channels})),
+                                     bias = random.tensor(DType::f32, Shape({2 * channels}));
+                    const Shape result({2, sized(9), sized(11), 2 * channels});
+                    const std::string where = std::to_string(channels) + " channels, " + std::to_string(filter) + " by " +
+                                              std::to_string(stride) + (isSame ? " SAME" : " VALID");
+                    EXPECT_EQ(differenceOf("conv_2d",
+                                           {image, random.tensor(DType::f32, Shape({2 * channels, filter, filter, channels})), bias},
+                                           attributes, result, *device),
+                              "")
+                        << where;
+                    EXPECT_EQ(differenceOf("depthwise_conv_2d",
+                                           {image, random.tensor(DType::f32, Shape({1, filter, filter, 2 * channels})), bias}, attributes,
+                                           result, *device),
+                              "")
+                        << where;
+                }
 }
 
 TEST(VulkanKernels, launchesAreTimedWhileThatIsAskedFor)
