@@ -4,6 +4,7 @@
 #include "converters/raise/emitter.h"
 #include "converters/raise/flow.h"
 #include "engine/base/text.h"
+#include "engine/ir/frames.h"
 #include "engine/ir/origin.h"
 #include "engine/transform/graph_editor.h"
 #include "engine/transform/resource_variables.h"
@@ -141,6 +142,49 @@ bool keepNextTime(Flow& flow, const Failure& failure, std::unordered_set<int32_t
     return true;
 }
 
+/// Whether nothing goes round in the frame, so that all of it runs once, and nothing in it is fed, asked for or waits for a first
+/// iteration.
+bool runsOnce(const Graph& graph, const Frame& frame, const Wanted& wanted)
+{
+    if (frame.isLoop() || frame.enters.empty()) return false;
+    const std::unordered_set<OperatorId> enters(frame.enters.begin(), frame.enters.end());
+    for (const OperatorId id : frame.nodes) {
+        const Operator& op = graph.op(id);
+        const FlowRole role = flowRole(op);
+        if (role == FlowRole::nextIteration || role == FlowRole::loopCondition || wanted.fed[at(id)]) return false;
+        for (const ValueId result : op.results)
+            if (wanted.values[at(result)] && role != FlowRole::exit) return false;
+        for (const ValueId input : op.inputs) // a Merge dies with one dead Enter
+            if (role == FlowRole::merge && input.valid() && graph.value(input).role == ValueRole::result &&
+                enters.contains(graph.value(input).producer))
+                return false;
+    }
+    return std::ranges::none_of(frame.enters, [&](OperatorId enter) { return graph.value(graph.op(enter).results[0]).type.isReference; });
+}
+
+/// Frames without a loop hand their values in and out, and that is all: Enter and Exit become Identities.
+Status openFrames(Graph& graph, const Wanted& wanted, RewriteReport& report)
+{
+    const FrameAnalysis analysis = analyzeFrames(graph);
+    if (!analysis.problems.empty()) return {}; // TensorFlow would not run it
+    GraphEditor editor(graph, Dialect::tf);
+    for (size_t f = 1; f < analysis.frames.size(); ++f) {
+        const Frame& frame = analysis.frames[f];
+        if (!runsOnce(graph, frame, wanted)) continue;
+        std::vector<OperatorId> ends = frame.enters;
+        for (const OperatorId id : frame.nodes)
+            if (flowRole(graph.op(id)) == FlowRole::exit) ends.push_back(id);
+        report.rewrites.push_back({"identity", frame.name, graph.id, frame.name, {}});
+        for (const OperatorId id : ends) {
+            report.rewrites.back().nodes.push_back(graph.op(id).name);
+            const DType dtype = graph.value(graph.op(id).results[0]).type.dtype;
+            editor.setKind(id, {"tf", "Identity"});
+            editor.setAttributes(id, {{"T", dtype}});
+        }
+    }
+    return editor.finish();
+}
+
 Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, RewriteReport& report)
 {
     LS_TRY(Wanted wanted, WantedNames(model, id).find(options));
@@ -148,6 +192,7 @@ Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, Rewrite
     { // operators have their random streams and origins from here on
         GraphEditor pinned(original, Dialect::tf);
     }
+    LS_CHECK_OK(openFrames(original, wanted, report));
     Flow flow(original, wanted);
     std::unordered_set<int32_t> tried;
     bool wantsUnread = false;
