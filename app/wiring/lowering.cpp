@@ -8,11 +8,15 @@
 #include "engine/transform/resource_variables.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 
 namespace loopscope::app {
 
 namespace {
+
+constexpr int kMostInward = 8; ///< how often constants are handed to functions
 
 Status raise(Model& model, GraphId root, const RunSelection& selection)
 {
@@ -44,12 +48,18 @@ Result<LoweredModel> loweredModel(Model model, GraphId root, const RunSelection&
     LS_TRY(Model selected, selectForRun(model, root, selection));
     PassContext context; // what can be computed here needs no form there
     context.evaluate = constantEvaluator();
-    const auto isGradient = [](const Operator& op) { return op.kind.dialect == "tf" && op.kind.name == "TensorArrayGradV3"; };
-    if (std::ranges::any_of(selected.graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.operators, isGradient); }))
+    constexpr std::array<std::string_view, 3> kOnlyOfLists = {"TensorArrayConcatV3", "TensorArrayGradV3", "TensorArraySplitV3"};
+    const auto needsLists = [&](const Operator& op) { return std::ranges::find(kOnlyOfLists, op.kind.name) != kOnlyOfLists.end(); };
+    if (std::ranges::any_of(selected.graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.operators, needsLists); }))
         LS_CHECK_OK(turnArraysIntoLists(selected, context)); // others are lowered by their flow alone
     LS_CHECK_OK(turnStacksIntoLists(selected, context));
     LS_CHECK_OK(lowerFor(selected, context));
     LS_CHECK_OK(foldConstants(selected, context));
+    for (int depth = 0; depth < kMostInward; ++depth) { // loops in loops are reached from without
+        LS_TRY(const RewriteReport known, handConstantsInward(selected, context));
+        if (known.rewrites.empty()) break;
+        LS_CHECK_OK(foldConstants(selected, context));
+    }
     LS_TRY(LoweredModel lowered, lowerToTflite(selected, root, options));
     lowered.notes.insert(lowered.notes.begin(), notes.begin(), notes.end());
     return lowered;

@@ -60,9 +60,8 @@ bool takes(std::string_view kind, DType dtype)
 {
     static constexpr std::array<std::string_view, 11> kAny = {"assign_variable", "call_once", "cast",  "expand_dims", "if",   "rank",
                                                               "read_variable",   "reshape",   "shape", "squeeze",     "while"};
-    static constexpr std::array<std::string_view, 12> kText = {"concatenation", "equal",     "fill",      "gather",
-                                                               "gather_nd",     "not_equal", "pack",      "slice",
-                                                               "strided_slice", "tile",      "transpose", "unpack"};
+    static constexpr std::array<std::string_view, 10> kText = {
+        "equal", "fill", "gather", "gather_nd", "hashtable_find", "hashtable_import", "not_equal", "slice", "strided_slice", "tile"};
     static constexpr std::array<DType, 6> kRare = {DType::f64, DType::u64, DType::u16, DType::c64, DType::c128, DType::string};
     static constexpr std::array<std::string_view, 3> kComplex = {"complex_abs", "imag", "real"};
     if (std::ranges::find(kRare, dtype) == kRare.end()) return true;
@@ -133,6 +132,16 @@ ValueId GraphLowering::realConstant(DType dtype, double value)
 {
     const std::vector<std::byte> bytes = bytesOf(dtype, std::span(&value, 1)).value_or(std::vector<std::byte>());
     return constant(TensorType(dtype, Shape{}), std::make_shared<Constant>(Bytes::copyOf(bytes)));
+}
+
+ListKind GraphLowering::listOf(int operand) const
+{
+    return m_model.lists().of(static_cast<size_t>(m_source - m_model.source().graphs.data()), m_op->inputs[static_cast<size_t>(operand)]);
+}
+
+ListKind GraphLowering::listGiven(int k) const
+{
+    return m_model.lists().of(static_cast<size_t>(m_source - m_model.source().graphs.data()), m_op->results[static_cast<size_t>(k)]);
 }
 
 std::optional<std::vector<int64_t>> GraphLowering::integers(ValueId id) const
@@ -311,7 +320,25 @@ bool movesFlow(const Operator& op)
     return op.kind.dialect == "tf" && op.results.size() == 1 && std::ranges::find(kMoves, op.kind.name) != kMoves.end();
 }
 
+/// Whether it looks into a list whose elements have shapes of their own; calls and what hands on do not.
+bool isOfRaggedList(const GraphLowering& l)
+{
+    const Operator& op = l.op();
+    const bool isList = op.kind.name.starts_with("TensorList") || op.kind.name == "EmptyTensorList";
+    const bool isSum = op.kind.name == "AddN" || op.kind.name == "AddV2" || op.kind.name == "ZerosLike";
+    if (!isList && !isSum) return false;
+    if (isSum && l.declared(0).dtype != DType::variant) return false;
+    return (!op.inputs.empty() && l.listOf(0).isRagged) ||
+           (!op.results.empty() && l.declared(0).dtype == DType::variant && l.listGiven(0).isRagged);
+}
+
 } // namespace
+
+Status GraphLowering::lowerRagged()
+{
+    const Rule rule = findRaggedRule(m_op->kind.name);
+    return rule ? rule(*this) : noForm("its elements have shapes of their own");
+}
 
 void GraphLowering::lowerOperator(OperatorId id)
 {
@@ -325,6 +352,7 @@ void GraphLowering::lowerOperator(OperatorId id)
     else if (!hasAll) status = noForm("an operand is missing");
     else if (movesFlow(*m_op) && isArray(valueOf(m_op->inputs[0]))) bind(0, valueOf(m_op->inputs[0]));
     else if (isOwn) status = keepOperator();
+    else if (isOfRaggedList(*this)) status = lowerRagged();
     else if (isSimple(kind)) status = lowerSimple(*this);
     else if (const Rule rule = findRule(kind)) status = rule(*this);
     else status = noForm("no operator of TFLite does it");

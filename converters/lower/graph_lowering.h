@@ -1,6 +1,7 @@
 // What the rules of lowering are written on: one TensorFlow operator is looked at, TFLite operators are put behind those that are there.
 #pragma once
 
+#include "converters/lower/list_kinds.h"
 #include "converters/lower/lower.h"
 #include "engine/tensor/tensor.h"
 
@@ -37,6 +38,9 @@ public:
     std::vector<ValueId> inputs() const;
     const TensorType& type(ValueId id) const { return m_graph.value(id).type; }
     /// What TensorFlow says of result `k`.
+    /// What an operand, or a result, holds that is a list or an optional.
+    ListKind listOf(int operand) const;
+    ListKind listGiven(int k) const;
     const TensorType& declared(int k) const { return m_source->value(m_op->results[static_cast<size_t>(k)]).type; }
     /// Elements of a constant of integers; none: it is no constant.
     std::optional<std::vector<int64_t>> integers(ValueId id) const;
@@ -69,6 +73,17 @@ public:
     void markStandIn(ValueId id) { m_standIns.push_back(id); }
     const std::vector<ValueId>& standIns() const { return m_standIns; }
 
+    /// What a table holds that is no table in TFLite, by what stands for its handle.
+    struct Table {
+        ValueId keys, values; ///< constants
+    };
+    void markTable(ValueId handle, Table table) { m_tables[handle.index] = table; }
+    const Table* tableOf(ValueId handle) const
+    {
+        const auto found = m_tables.find(handle.index);
+        return found == m_tables.end() ? nullptr : &found->second;
+    }
+
     /// A list that stands for the flow of a TensorArray, or what is left of its handle: whatever dtype TensorFlow says of it.
     void markArray(ValueId id) { m_arrays.insert(id.index); }
     bool isArray(ValueId id) const { return m_arrays.contains(id.index); }
@@ -93,6 +108,7 @@ public:
 private:
     void lowerOperator(OperatorId id);
     static std::vector<bool> neededOperators(const Graph& source);
+    Status lowerRagged();
     Status keepOperator(); ///< an operator of TFLite in the TensorFlow graph
     Result<ValueId> asState(ValueId id);
     ValueId newValue(const std::string& wanted, TensorType type, ValueRole role);
@@ -108,18 +124,20 @@ private:
     std::unordered_set<std::string> m_names;
     std::vector<ValueId> m_standIns;
     std::set<int32_t> m_arrays, m_fresh;
+    std::map<int32_t, Table> m_tables; ///< by value
     std::map<std::pair<int, std::vector<int64_t>>, ValueId> m_integers;
 };
 
 /// All graphs of a model.
 class ModelLowering {
 public:
-    ModelLowering(const Model& model, const LowerOptions& options) : m_source(model), m_options(options) {}
+    ModelLowering(const Model& model, const LowerOptions& options) : m_source(model), m_options(options), m_lists(model) {}
 
     Result<LoweredModel> lower(GraphId root);
 
     const Model& source() const { return m_source; }
     const LowerOptions& options() const { return m_options; }
+    const ListKinds& lists() const { return m_lists; }
     LoweredModel& result() { return m_result; }
     /// The graph that a function becomes whose inputs are given values of these types; `extra` inputs stand before its own. A number
     /// that its output is becomes its truth where `isCondition`. `copies`: outputs get values of their own where LiteRT needs that.
@@ -140,6 +158,8 @@ public:
     std::vector<bool> outputArrays(GraphId lowered) const;
     /// The variable has this value when a session begins.
     void initialise(const Operator& variable, const TensorAttribute& value);
+    /// A table that is filled when a session begins; its number.
+    int64_t addTable(const Operator& table, const TensorAttribute& keys, const TensorAttribute& values);
     /// Where branches give different dtypes and one of them only a stand-in, that becomes one of the other's dtype. What the two together
     /// give: where shapes differ, of unknown rank. Errors: unsupported, if both give something, of two dtypes.
     Result<std::vector<TensorType>> matchBranches(GraphId a, GraphId b);
@@ -151,6 +171,7 @@ public:
 private:
     const Model& m_source;
     const LowerOptions& m_options;
+    const ListKinds m_lists;
     LoweredModel m_result;
     std::map<std::string, GraphId> m_callees;
     bool m_hasEmptyLists = false, m_hasGrowingArrays = false;
@@ -159,6 +180,11 @@ private:
     std::unordered_set<std::string> m_ids;
     std::set<std::pair<int32_t, int32_t>> m_standIns;                         ///< graph and value
     std::map<std::pair<std::string, std::string>, TensorAttribute> m_initial; ///< by container and shared name
+    struct FilledTable {
+        std::string name;
+        TensorAttribute keys, values;
+    };
+    std::vector<FilledTable> m_tables; ///< by number
 };
 
 /// How one TensorFlow operator is lowered. Errors: unsupported, badFile: why it cannot be.
@@ -181,6 +207,12 @@ std::span<const NamedRule> flowRules();
 std::span<const NamedRule> listRules();
 std::span<const NamedRule> scatterRules();
 std::span<const NamedRule> imageRules();
+std::span<const NamedRule> windowRules();
+std::span<const NamedRule> tableRules();
+/// Of operators on lists whose elements have shapes of their own; null: it has none for those.
+Rule findRaggedRule(std::string_view kind);
+/// How values of this dtype lie in such a list.
+DType raggedDtype(DType item);
 
 /// The tensor with `updates` at `indices`, […, depth]: what is written twice has the later value.
 Result<ValueId> updated(GraphLowering& l, ValueId tensor, ValueId indices, ValueId updates);

@@ -165,10 +165,20 @@ void ModelLowering::initialise(const Operator& variable, const TensorAttribute& 
                std::string(attributeString(variable.attributes, "shared_name", ""))}] = value;
 }
 
-/// A graph that gives variables their values, run once before anything else.
+int64_t ModelLowering::addTable(const Operator& table, const TensorAttribute& keys, const TensorAttribute& values)
+{
+    std::string name(attributeString(table.attributes, "shared_name", ""));
+    if (name.empty()) name = table.name;
+    const auto known = std::ranges::find(m_tables, name, &FilledTable::name);
+    if (known != m_tables.end()) return known - m_tables.begin();
+    m_tables.push_back({std::move(name), keys, values});
+    return static_cast<int64_t>(m_tables.size()) - 1;
+}
+
+/// A graph that gives variables their values and fills tables, run once before anything else.
 void ModelLowering::addInitialiser(Graph& main)
 {
-    if (m_initial.empty()) return;
+    if (m_initial.empty() && m_tables.empty()) return;
     const GraphId id = reserve("initialise");
     GraphLowering lowering(*this, "");
     for (const auto& [names, value] : m_initial) {
@@ -177,6 +187,16 @@ void ModelLowering::addInitialiser(Graph& main)
         if (!handle.ok()) continue;
         const ValueId data = lowering.constant(TensorType(value.type.dtype, value.type.shape), value.data);
         static_cast<void>(lowering.emitAll({"tfl", "assign_variable"}, {handle->front(), data}, {}, {}).ok());
+    }
+    for (size_t i = 0; i < m_tables.size(); ++i) {
+        const TensorAttribute &keys = m_tables[i].keys, &values = m_tables[i].values;
+        auto handle =
+            lowering.emitAll({"tfl", "hashtable"}, {},
+                             {{"table_id", static_cast<int64_t>(i)}, {"key_dtype", keys.type.dtype}, {"value_dtype", values.type.dtype}},
+                             {TensorType(DType::resource, Shape{1})});
+        if (!handle.ok()) continue;
+        const ValueId from = lowering.constant(keys.type, keys.data), to = lowering.constant(values.type, values.data);
+        static_cast<void>(lowering.emitAll({"tfl", "hashtable_import"}, {handle->front(), from, to}, {}, {}).ok());
     }
     put(id, std::move(lowering.graph()));
     Operator once;

@@ -109,7 +109,6 @@ constexpr std::array kSimple = {
     Simple{"TopKV2", "topk_v2", "", 2},
     Simple{"Transpose", "transpose", "", 2},
     Simple{"Unique", "unique", "out_idx=idx_out_type"},
-    Simple{"Unpack", "unpack", "num axis"},
     Simple{"UnsortedSegmentMax", "unsorted_segment_max", "", 6},
     Simple{"UnsortedSegmentMin", "unsorted_segment_min", "", 6},
     Simple{"UnsortedSegmentProd", "unsorted_segment_prod", "", 6},
@@ -155,7 +154,7 @@ Status lowerSimple(GraphLowering& lowering)
 
 Rule findRule(std::string_view kind)
 {
-    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules(), scatterRules(), imageRules()})
+    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules(), scatterRules(), imageRules(), windowRules(), tableRules()})
         for (const NamedRule& rule : rules)
             if (rule.kind == kind) return rule.rule;
     return nullptr;

@@ -194,7 +194,8 @@ Status call(GraphLowering& l)
     if (!model.source().hasGraph(callee)) return noForm("it calls a function that is not there");
     if (model.depth > 64) return noForm("functions within functions, 64 deep");
     ++model.depth;
-    const std::vector<ValueId> inputs = l.inputs();
+    std::vector<ValueId> inputs = l.inputs();
+    if (l.op().kind.name == "RemoteCall") inputs.erase(inputs.begin()); // the device, which for TFLite is always its own
     const std::vector<ValueId> outputs = l.lowerBody(model.source().graph(callee), inputs, l.place());
     --model.depth;
     for (size_t k = 0; k < outputs.size() && k < l.op().results.size(); ++k) l.bind(static_cast<int>(k), outputs[k]);
@@ -227,11 +228,26 @@ Status unread(GraphLowering& l)
     return {};
 }
 
-/// An optional of one value is that value.
+/// An optional of one value is that value. What may be of several dtypes is carried as i32, the bits of a float.
 Status isItsValue(GraphLowering& l)
 {
     if (l.inputCount() != 1 || l.op().results.size() != 1) return noForm("an optional of several values");
-    l.bind(0, l.input(0));
+    const bool isMade = l.op().kind.name == "OptionalFromValue";
+    const ListKind kind = isMade ? l.listGiven(0) : l.listOf(0);
+    const DType own = l.type(l.input(0)).dtype;
+    const DType wanted = isMade ? kind.item : l.declared(0).dtype;
+    if (kind.isList || own == wanted || wanted == DType::variant || own == DType::variant) {
+        l.bind(0, l.input(0));
+        return {};
+    }
+    if (kind.item == DType::unknown) return noForm("an optional of several dtypes");
+    ValueId value;
+    if (wanted == DType::boolean) {
+        LS_TRY(value, l.emit("not_equal", {l.input(0), l.realConstant(own, 0)}, {}, wanted));
+    } else {
+        LS_TRY(value, l.emit(own == DType::boolean ? "cast" : "bitcast", {l.input(0)}, {}, wanted));
+    }
+    l.bind(0, value);
     return {};
 }
 
@@ -240,6 +256,14 @@ Status leftOut(GraphLowering& l)
 {
     if (l.op().kind.name != "NoOp" && l.op().kind.name != "ControlTrigger")
         l.note(l.place() + " (" + l.op().kind.name + ") is left out: TFLite has nothing that only checks or says something");
+    return {};
+}
+
+/// It hands on its first operand; of the rest nothing is left.
+Status printed(GraphLowering& l)
+{
+    l.note(l.place() + " (Print) says nothing: TFLite has nothing that only checks or says something");
+    l.bind(0, l.input(0));
     return {};
 }
 
@@ -288,6 +312,17 @@ Status changeVariable(GraphLowering& l)
     return l.emitAll({"tfl", "assign_variable"}, {l.input(0), changed}, {}, {}).ok() ? Status() : noForm("a variable that is no number");
 }
 
+/// v − α · δ
+Status descend(GraphLowering& l)
+{
+    const DType dtype = l.type(l.input(2)).dtype;
+    LS_TRY(const ValueId old, l.emit("read_variable", {l.input(0)}, {}, dtype));
+    LS_TRY(const ValueId step, l.emit("mul", {l.input(1), l.input(2)}, {}, dtype));
+    LS_TRY(const ValueId changed, l.emit("sub", {old, step}, {}, dtype));
+    LS_CHECK_OK(l.emitAll({"tfl", "assign_variable"}, {l.input(0), changed}, {}, {}));
+    return {};
+}
+
 constexpr NamedRule kRules[] = {
     {"Assert", leftOut},
     {"AssignAddVariableOp", changeVariable},
@@ -304,8 +339,11 @@ constexpr NamedRule kRules[] = {
     {"OptionalGetValue", isItsValue},
     {"OptionalNone", standIn},
     {"PartitionedCall", call},
+    {"Print", printed},
     {"PrintV2", leftOut},
+    {"RemoteCall", call},
     {"ReadVariableOp", readVariable},
+    {"ResourceApplyGradientDescent", descend},
     {"StatefulPartitionedCall", call},
     {"StatelessCase", choice},
     {"StatelessIf", branch},

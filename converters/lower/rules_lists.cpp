@@ -1,6 +1,7 @@
 // TensorLists as TFLite can carry them: one tensor, whose rows are the elements. All elements have one shape. LiteRT's While takes no
 // tensor without elements; where lists begin empty, all have a row of zeros before their first element.
 #include "converters/lower/graph_lowering.h"
+#include "converters/lower/shapes.h"
 
 #include <algorithm>
 #include <array>
@@ -53,21 +54,16 @@ Result<ValueId> rowsOf(GraphLowering& l, ValueId list)
     return l.emit("slice", {shape, numbers(l, {0}), numbers(l, {1})}, {}, DType::i32);
 }
 
-Result<ValueId> joined(GraphLowering& l, ValueId a, ValueId b, DType dtype)
-{
-    return l.emit("concatenation", {a, b}, {{"axis", int64_t{0}}}, dtype);
-}
-
 /// The list with `rows` (i32[1]) of elements of this shape (i32[rank]): what it has, and zeros where it has stand-ins or is too short.
 /// `item`: the shape as far as it is known.
 Result<ValueId> shaped(GraphLowering& l, ValueId list, ValueId rows, ValueId elementShape, const Shape& item)
 {
     const DType dtype = l.type(list).dtype;
-    LS_TRY(const ValueId whole, joined(l, rows, elementShape, DType::i32));
+    LS_TRY(const ValueId whole, joined(l, rows, elementShape));
     LS_TRY(const ValueId size, l.emit("reduce_prod", {whole, numbers(l, {0})}, {{"keep_dims", true}}, DType::i32));
     LS_TRY(const ValueId flat, l.emit("reshape", {list, numbers(l, {-1})}, {}, dtype));
     LS_TRY(const ValueId zeros, l.emit("fill", {size, l.realConstant(dtype, 0)}, {}, dtype));
-    LS_TRY(const ValueId both, joined(l, flat, zeros, dtype));
+    LS_TRY(const ValueId both, joined(l, flat, zeros));
     LS_TRY(const ValueId kept, l.emit("slice", {both, numbers(l, {0}), size}, {}, dtype));
     Shape known = Shape::unknownRank(); // LiteRT looks at what files say of operands, be it open
     if (item.hasRank()) {
@@ -99,9 +95,9 @@ Status fromTensor(GraphLowering& l)
     const DType dtype = l.type(l.input(0)).dtype;
     LS_TRY(const ValueId shape, l.shapeOf(l.input(0)));
     LS_TRY(const ValueId rest, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {-1})}, {}, DType::i32));
-    LS_TRY(const ValueId first, joined(l, numbers(l, {1}), rest, DType::i32));
+    LS_TRY(const ValueId first, joined(l, numbers(l, {1}), rest));
     LS_TRY(const ValueId row, l.emit("fill", {first, l.realConstant(dtype, 0)}, {}, dtype));
-    LS_TRY(const ValueId list, joined(l, row, l.input(0), dtype));
+    LS_TRY(const ValueId list, joined(l, row, l.input(0)));
     l.bind(0, list);
     return {};
 }
@@ -129,13 +125,31 @@ Status concatenate(GraphLowering& l)
     LS_TRY(const ValueId length, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {1})}, {}, DType::i32));
     LS_TRY(const ValueId rest, l.emit("slice", {shape, numbers(l, {2}), numbers(l, {-1})}, {}, DType::i32));
     LS_TRY(const ValueId rows, l.emit("mul", {count, length}, {}, DType::i32));
-    LS_TRY(const ValueId whole, joined(l, rows, rest, DType::i32));
+    LS_TRY(const ValueId whole, joined(l, rows, rest));
     LS_TRY(const ValueId together, l.emit("reshape", {all, whole}, {}, l.type(all).dtype));
     LS_TRY(const ValueId one, l.emit("reshape", {length, l.integerConstant(DType::i32, {})}, {}, DType::i32));
     LS_TRY(const ValueId lengths, l.emit("fill", {count, one}, {}, DType::i32));
     LS_TRY(const ValueId wide, l.emit("cast", {lengths}, {}, DType::i64));
     l.bind(0, together);
     l.bind(1, wide);
+    return {};
+}
+
+/// The first of its elements, and zeros behind the last.
+Status resize(GraphLowering& l)
+{
+    const ValueId list = l.input(0);
+    LS_TRY(const ValueId count, l.asInt32(l.input(1)));
+    LS_TRY(const ValueId own, rowOf(l, count));
+    LS_TRY(const ValueId rows, l.emit("reshape", {own, numbers(l, {1})}, {}, DType::i32));
+    LS_TRY(const ValueId shape, l.shapeOf(list));
+    LS_TRY(const ValueId rest, part(l, shape, 1, -1));
+    LS_TRY(const ValueId whole, joined(l, rows, rest));
+    LS_TRY(const ValueId room, l.emit("fill", {whole, l.realConstant(l.type(list).dtype, 0)}, {}, l.type(list).dtype));
+    LS_TRY(const ValueId both, joined(l, list, room));
+    LS_TRY(const ValueId begin, l.emit("sub", {whole, whole}, {}, DType::i32));
+    LS_TRY(const ValueId kept, l.emit("slice", {both, begin, whole}, {}, l.type(list).dtype));
+    l.bind(0, kept);
     return {};
 }
 
@@ -261,7 +275,7 @@ Status pushBack(GraphLowering& l)
         LS_TRY(const ValueId shape, l.shapeOf(l.input(1)));
         LS_TRY(whole, shaped(l, l.input(0), rows, shape, l.type(l.input(1)).dynamicShape()));
     }
-    LS_TRY(const ValueId list, joined(l, whole, row, l.type(l.input(1)).dtype));
+    LS_TRY(const ValueId list, joined(l, whole, row));
     l.bind(0, list);
     return {};
 }
@@ -346,7 +360,7 @@ Status scatterArray(GraphLowering& l)
     LS_TRY(const ValueId rows, rowsOf(l, flow));
     LS_TRY(const ValueId shape, l.shapeOf(l.input(2)));
     LS_TRY(const ValueId rest, l.emit("slice", {shape, numbers(l, {1}), numbers(l, {-1})}, {}, DType::i32));
-    LS_TRY(const ValueId whole, joined(l, rows, rest, DType::i32));
+    LS_TRY(const ValueId whole, joined(l, rows, rest));
     LS_TRY(const ValueId list, l.emit("scatter_nd", {places, l.input(2), whole}, {}, l.type(flow).dtype));
     l.markArray(list);
     l.bind(0, list);
@@ -386,6 +400,7 @@ constexpr NamedRule kRules[] = {
     {"TensorListPopBack", popBack},
     {"TensorListPushBack", pushBack},
     {"TensorListReserve", reserve},
+    {"TensorListResize", resize},
     {"TensorListSetItem", setItem},
     {"TensorListStack", stack},
 };

@@ -1,5 +1,6 @@
 // Arithmetic and movement of elements whose operands or attributes stand elsewhere in TFLite, or that several of its operators make up.
 #include "converters/lower/graph_lowering.h"
+#include "converters/lower/shapes.h"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,13 @@ Status isOperand(GraphLowering& l)
 {
     for (int k = 0; k < static_cast<int>(l.op().results.size()); ++k) l.bind(k, l.input(k));
     return {};
+}
+
+/// Of real numbers.
+Status conjugate(GraphLowering& l)
+{
+    const DType dtype = l.declared(0).dtype;
+    return dtype == DType::c64 || dtype == DType::c128 ? noForm("complex numbers") : isOperand(l);
 }
 
 Status concat(GraphLowering& l)
@@ -52,6 +60,19 @@ Status pack(GraphLowering& l)
         rows.push_back(row);
     }
     return l.finish("concatenation", std::move(rows), {{"axis", axis}});
+}
+
+/// LiteRT takes no texts apart: each is gathered.
+Status unpack(GraphLowering& l)
+{
+    const int64_t axis = attributeInt(l.op().attributes, "axis", 0);
+    if (l.type(l.input(0)).dtype != DType::string)
+        return l.finish("unpack", {l.input(0)}, {{"axis", axis}, {"num", static_cast<int64_t>(l.op().results.size())}});
+    for (int k = 0; k < static_cast<int>(l.op().results.size()); ++k) {
+        LS_TRY(const ValueId item, l.emit("gather", {l.input(0), number(l, k)}, {{"axis", axis}}, DType::string));
+        l.bind(k, item);
+    }
+    return {};
 }
 
 /// TFLite squares floats only.
@@ -229,6 +250,99 @@ Status reluGrad(GraphLowering& l)
     return l.finish("select_v2", {isPositive, l.input(0), zeros});
 }
 
+/// y, dy → dx: dy / (2 y)
+Status sqrtGrad(GraphLowering& l)
+{
+    LS_TRY(const ValueId half, l.emit("mul", {l.input(1), l.realConstant(l.declared(0).dtype, 0.5)}));
+    return l.finish("div", {half, l.input(0)});
+}
+
+/// y, dy → dx: −dy · y³ / 2
+Status rsqrtGrad(GraphLowering& l)
+{
+    LS_TRY(const ValueId square, l.emit("mul", {l.input(0), l.input(0)}));
+    LS_TRY(const ValueId cube, l.emit("mul", {square, l.input(0)}));
+    LS_TRY(const ValueId half, l.emit("mul", {cube, l.realConstant(l.declared(0).dtype, -0.5)}));
+    return l.finish("mul", {l.input(1), half});
+}
+
+/// y, dy → dx: −dy · y²
+Status reciprocalGrad(GraphLowering& l)
+{
+    LS_TRY(const ValueId square, l.emit("mul", {l.input(0), l.input(0)}));
+    LS_TRY(const ValueId slope, l.emit("neg", {square}));
+    return l.finish("mul", {l.input(1), slope});
+}
+
+/// The operand on the diagonal of a tensor of twice its dimensions.
+Status diag(GraphLowering& l)
+{
+    const DType dtype = l.declared(0).dtype;
+    LS_TRY(const ValueId flat, l.emit("reshape", {l.input(0), numbers(l, {-1})}, {}, dtype));
+    LS_TRY(const ValueId length, l.shapeOf(flat));
+    LS_TRY(const ValueId order, countingTo(l, length));
+    LS_TRY(const ValueId column, l.emit("expand_dims", {order, number(l, 1)}, {}, DType::i32));
+    LS_TRY(const ValueId isIt, l.emit("equal", {column, order}, {}, DType::boolean));
+    LS_TRY(const ValueId matrix, l.emit("select_v2", {isIt, flat, l.realConstant(dtype, 0)}, {}, dtype));
+    LS_TRY(const ValueId own, l.shapeOf(l.input(0)));
+    LS_TRY(const ValueId twice, joined(l, own, own));
+    return l.finish("reshape", {matrix, twice});
+}
+
+/// y[i] = Π of x[j] over the j that count for i: a table of both, in which the others are 1.
+Status cumprod(GraphLowering& l)
+{
+    const Shape shape = l.type(l.input(0)).dynamicShape();
+    const auto given = l.integers(l.input(1));
+    if (!given || given->size() != 1 || !shape.hasRank()) return noForm("its axis is computed, or of an operand of unknown rank");
+    const int64_t axis = given->front() < 0 ? given->front() + shape.rank() : given->front();
+    if (axis < 0 || axis >= shape.rank()) return noForm("axis " + std::to_string(given->front()));
+    const bool isReverse = attributeBool(l.op().attributes, "reverse", false),
+               leavesOut = attributeBool(l.op().attributes, "exclusive", false);
+    LS_TRY(const ValueId dims, l.shapeOf(l.input(0)));
+    LS_TRY(const ValueId length, part(l, dims, axis, 1));
+    LS_TRY(const ValueId order, countingTo(l, length));
+    LS_TRY(const ValueId column, l.emit("expand_dims", {order, number(l, 1)}, {}, DType::i32));
+    const std::string_view kind = isReverse ? (leavesOut ? "less" : "less_equal") : (leavesOut ? "greater" : "greater_equal");
+    LS_TRY(ValueId counts, l.emit(kind, {column, order}, {}, DType::boolean));
+    std::vector<int64_t> behind(static_cast<size_t>(shape.rank() - axis - 1), 1);
+    LS_TRY(const ValueId square, joined(l, length, length));
+    LS_TRY(const ValueId whole, joined(l, square, l.integerConstant(DType::i32, behind)));
+    LS_TRY(counts, l.emit("reshape", {counts, whole}, {}, DType::boolean));
+    LS_TRY(const ValueId lines, l.emit("expand_dims", {l.input(0), number(l, axis)}));
+    LS_TRY(const ValueId table, l.emit("select_v2", {counts, lines, l.realConstant(l.declared(0).dtype, 1)}));
+    return l.finish("reduce_prod", {table, numbers(l, {axis + 1})});
+}
+
+/// features, labels (one number for each class) → −Σ labels · log p, and p − labels
+Status crossEntropy(GraphLowering& l, ValueId labels)
+{
+    LS_TRY(const ValueId logarithms, l.emit("log_softmax", {l.input(0)}));
+    LS_TRY(const ValueId products, l.emit("mul", {labels, logarithms}));
+    LS_TRY(const ValueId sum, l.emit("sum", {products, numbers(l, {-1})}));
+    LS_TRY(const ValueId loss, l.emit("neg", {sum}));
+    LS_TRY(const ValueId shares, l.emit("softmax", {l.input(0)}, {{"beta", 1.0}}));
+    LS_TRY(const ValueId slope, l.emit("sub", {shares, labels}));
+    l.bind(0, loss);
+    l.bind(1, slope);
+    return {};
+}
+
+Status denseCrossEntropy(GraphLowering& l) { return crossEntropy(l, l.input(1)); }
+
+/// The same of labels that are numbers of classes.
+Status sparseCrossEntropy(GraphLowering& l)
+{
+    const DType dtype = l.declared(0).dtype;
+    LS_TRY(const ValueId dims, l.shapeOf(l.input(0)));
+    LS_TRY(const ValueId classes, part(l, dims, 1, 1));
+    LS_TRY(const ValueId depth, asScalar(l, classes));
+    LS_TRY(const ValueId places, l.asInt32(l.input(1)));
+    LS_TRY(const ValueId labels,
+           l.emit("one_hot", {places, depth, l.realConstant(dtype, 1), l.realConstant(dtype, 0)}, {{"axis", int64_t{-1}}}, dtype));
+    return crossEntropy(l, labels);
+}
+
 /// Every bit turned round: those that −1, or the largest number, has.
 Status invert(GraphLowering& l)
 {
@@ -276,6 +390,9 @@ constexpr NamedRule kRules[] = {
     {"BroadcastGradientArgs", broadcastGradientArgs},
     {"CheckNumerics", isOperand},
     {"ConcatV2", concat},
+    {"Conj", conjugate},
+    {"Cumprod", cumprod},
+    {"Diag", diag},
     {"Empty", empty},
     {"EnsureShape", isOperand},
     {"Expm1", expm1},
@@ -284,6 +401,7 @@ constexpr NamedRule kRules[] = {
     {"Identity", isOperand},
     {"IdentityN", isOperand},
     {"Inv", reciprocal},
+    {"InvGrad", reciprocalGrad},
     {"Invert", invert},
     {"InvertPermutation", invertPermutation},
     {"IsFinite", isFinite},
@@ -298,16 +416,22 @@ constexpr NamedRule kRules[] = {
     {"PlaceholderWithDefault", isOperand},
     {"PreventGradient", isOperand},
     {"Reciprocal", reciprocal},
+    {"ReciprocalGrad", reciprocalGrad},
     {"ReluGrad", reluGrad},
+    {"RsqrtGrad", rsqrtGrad},
     {"ShapeN", shapeN},
     {"SigmoidGrad", sigmoidGrad},
     {"Size", size},
     {"Snapshot", isOperand},
+    {"SoftmaxCrossEntropyWithLogits", denseCrossEntropy},
     {"Softplus", softplus},
+    {"SparseSoftmaxCrossEntropyWithLogits", sparseCrossEntropy},
+    {"SqrtGrad", sqrtGrad},
     {"Square", square},
     {"StopGradient", isOperand},
     {"Tan", tan},
     {"TanhGrad", tanhGrad},
+    {"Unpack", unpack},
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // What moves elements to computed places, and what writes them there: TFLite gathers and scatters, and has none of these. What is written
 // twice has the later value, as in TensorFlow.
 #include "converters/lower/graph_lowering.h"
+#include "converters/lower/shapes.h"
 
 #include <algorithm>
 #include <array>
@@ -8,35 +9,6 @@
 namespace loopscope::lowering {
 
 namespace {
-
-/// shape[begin, begin + size), size −1: to its end.
-Result<ValueId> part(GraphLowering& l, ValueId shape, int64_t begin, int64_t size)
-{
-    return l.emit("slice", {shape, numbers(l, {begin}), numbers(l, {size})}, {}, DType::i32);
-}
-
-/// Of a shape, as i32[1].
-Result<ValueId> countOf(GraphLowering& l, ValueId shape)
-{
-    return l.emit("reduce_prod", {shape, numbers(l, {0})}, {{"keep_dims", true}}, DType::i32);
-}
-
-Result<ValueId> asScalar(GraphLowering& l, ValueId one)
-{
-    return l.emit("reshape", {one, l.integerConstant(DType::i32, {})}, {}, l.type(one).dtype);
-}
-
-Result<ValueId> joined(GraphLowering& l, ValueId a, ValueId b)
-{
-    return l.emit("concatenation", {a, b}, {{"axis", int64_t{0}}}, l.type(a).dtype);
-}
-
-/// 0, 1, …, count − 1; `count`: i32[1].
-Result<ValueId> countingTo(GraphLowering& l, ValueId count)
-{
-    LS_TRY(const ValueId end, asScalar(l, count));
-    return l.emit("range", {number(l, 0), end, number(l, 1)}, {}, DType::i32);
-}
 
 /// For each of `count` (i32[1]) rows the last of the updates that goes there; below 0: none.
 Result<ValueId> lastUpdates(GraphLowering& l, ValueId rows, ValueId count)
@@ -52,6 +24,52 @@ Result<ValueId> chosen(GraphLowering& l, ValueId data, ValueId winners)
 {
     LS_TRY(const ValueId named, l.emit("maximum", {winners, number(l, 0)}, {}, DType::i32));
     return l.emit("gather", {data, named}, {{"axis", int64_t{0}}}, l.type(data).dtype);
+}
+
+/// Where updates go: `rows` of the tensor with its first dimensions, as many as an index has numbers, made one.
+struct Rows {
+    ValueId rows, count, shape, rest; ///< i32; how many rows there are, i32[1]; of the tensor, and of one row
+};
+
+/// Σ index[k] · Π of the dimensions behind it
+Result<Rows> rowsOf(GraphLowering& l, ValueId tensor, ValueId indices)
+{
+    const Shape given = l.type(indices).dynamicShape();
+    LS_TRY(const ValueId places, l.asInt32(indices));
+    LS_TRY(const ValueId shape, l.shapeOf(tensor));
+    if (!given.hasRank() || given.rank() == 0 || given[given.rank() - 1] < 1) { // a table of the rows' numbers knows them
+        LS_TRY(const ValueId own, l.shapeOf(places));
+        LS_TRY(const ValueId depth, lastOf(l, own));
+        LS_TRY(const ValueId front, l.emit("slice", {shape, numbers(l, {0}), depth}, {}, DType::i32));
+        LS_TRY(const ValueId count, countOf(l, front));
+        LS_TRY(const ValueId order, countingTo(l, count));
+        LS_TRY(const ValueId grid, l.emit("reshape", {order, front}, {}, DType::i32));
+        LS_TRY(const ValueId lines, joined(l, numbers(l, {-1}), depth));
+        LS_TRY(const ValueId flat, l.emit("reshape", {places, lines}, {}, DType::i32));
+        LS_TRY(const ValueId rows, l.emit("gather_nd", {grid, flat}, {}, DType::i32));
+        LS_TRY(const ValueId rest, l.emit("slice", {shape, depth, numbers(l, {-1})}, {}, DType::i32));
+        return Rows{rows, count, shape, rest};
+    }
+    const int64_t depth = given[given.rank() - 1];
+    LS_TRY(const ValueId flat, l.emit("reshape", {places, numbers(l, {-1, depth})}, {}, DType::i32));
+    ValueId rows;
+    for (int64_t k = 0; k < depth; ++k) {
+        LS_TRY(ValueId column, l.emit("slice", {flat, numbers(l, {0, k}), numbers(l, {-1, 1})}, {}, DType::i32));
+        LS_TRY(column, l.emit("reshape", {column, numbers(l, {-1})}, {}, DType::i32));
+        if (k + 1 < depth) {
+            LS_TRY(const ValueId behind, part(l, shape, k + 1, depth - k - 1));
+            LS_TRY(const ValueId step, countOf(l, behind));
+            LS_TRY(column, l.emit("mul", {column, step}, {}, DType::i32));
+        }
+        if (rows.valid()) {
+            LS_TRY(column, l.emit("add", {rows, column}, {}, DType::i32));
+        }
+        rows = column;
+    }
+    LS_TRY(const ValueId front, part(l, shape, 0, depth));
+    LS_TRY(const ValueId count, countOf(l, front));
+    LS_TRY(const ValueId rest, part(l, shape, depth, -1));
+    return Rows{rows, count, shape, rest};
 }
 
 Status tensorScatterUpdate(GraphLowering& l)
@@ -101,8 +119,12 @@ Status resourceScatterSum(GraphLowering& l)
     LS_TRY(const ValueId length, countOf(l, own));
     LS_TRY(const ValueId whole, joined(l, length, rest));
     const Shape given = l.type(l.input(2)).dynamicShape();
-    if (!given.hasRank()) return noForm("updates of unknown rank");
-    LS_TRY(const ValueId lines, l.emit(given.rank() == 0 ? "broadcast_to" : "reshape", {l.input(2), whole}, {}, dtype));
+    ValueId lines = l.input(2);
+    if (!given.hasRank() || given.rank() == 0) { // perhaps one number for all
+        LS_TRY(const ValueId each, joined(l, own, rest));
+        LS_TRY(lines, l.emit("broadcast_to", {lines, each}, {}, dtype));
+    }
+    LS_TRY(lines, l.emit("reshape", {lines, whole}, {}, dtype));
     LS_TRY(const ValueId sums, l.emit("scatter_nd", {rows, lines, shape}, {}, dtype));
     LS_TRY(const ValueId after, l.emit(l.op().kind.name == "ResourceScatterAdd" ? "add" : "sub", {table, sums}, {}, dtype));
     LS_CHECK_OK(l.emitAll({"tfl", "assign_variable"}, {l.input(0), after}, {}, {}));
@@ -253,30 +275,9 @@ constexpr NamedRule kRules[] = {
 
 Result<ValueId> updated(GraphLowering& l, ValueId tensor, ValueId indices, ValueId updates)
 {
-    const Shape given = l.type(indices).dynamicShape();
-    if (!given.hasRank() || given.rank() == 0 || given[given.rank() - 1] < 1) return noForm("indices of unknown length");
-    const int64_t depth = given[given.rank() - 1];
+    LS_TRY(const Rows where, rowsOf(l, tensor, indices));
     const DType dtype = l.type(tensor).dtype;
-    LS_TRY(const ValueId places, l.asInt32(indices));
-    LS_TRY(const ValueId flat, l.emit("reshape", {places, numbers(l, {-1, depth})}, {}, DType::i32));
-    LS_TRY(const ValueId shape, l.shapeOf(tensor));
-    ValueId rows; // Σ index[k] · Π of the dimensions behind it
-    for (int64_t k = 0; k < depth; ++k) {
-        LS_TRY(ValueId column, l.emit("slice", {flat, numbers(l, {0, k}), numbers(l, {-1, 1})}, {}, DType::i32));
-        LS_TRY(column, l.emit("reshape", {column, numbers(l, {-1})}, {}, DType::i32));
-        if (k + 1 < depth) {
-            LS_TRY(const ValueId behind, part(l, shape, k + 1, depth - k - 1));
-            LS_TRY(const ValueId step, countOf(l, behind));
-            LS_TRY(column, l.emit("mul", {column, step}, {}, DType::i32));
-        }
-        if (rows.valid()) {
-            LS_TRY(column, l.emit("add", {rows, column}, {}, DType::i32));
-        }
-        rows = column;
-    }
-    LS_TRY(const ValueId front, part(l, shape, 0, depth));
-    LS_TRY(const ValueId count, countOf(l, front));
-    LS_TRY(const ValueId rest, part(l, shape, depth, -1));
+    const ValueId rows = where.rows, count = where.count, shape = where.shape, rest = where.rest;
     LS_TRY(const ValueId width, countOf(l, rest));
     LS_TRY(const ValueId length, l.shapeOf(rows));
     LS_TRY(const ValueId table, joined(l, count, width));

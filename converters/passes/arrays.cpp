@@ -13,11 +13,14 @@ namespace loopscope {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kKnown = {"TensorArrayV3",       "TensorArrayWriteV3",   "TensorArrayReadV3",
-                                                    "TensorArrayGatherV3", "TensorArrayScatterV3", "TensorArraySizeV3",
-                                                    "TensorArrayCloseV3"};
+constexpr std::array<std::string_view, 9> kKnown = {"TensorArrayV3",        "TensorArrayWriteV3",  "TensorArrayReadV3",
+                                                    "TensorArrayGatherV3",  "TensorArrayConcatV3", "TensorArraySplitV3",
+                                                    "TensorArrayScatterV3", "TensorArraySizeV3",   "TensorArrayCloseV3"};
 
-bool writes(const Operator& op) { return isNamed(op, "TensorArrayWriteV3") || isNamed(op, "TensorArrayScatterV3"); }
+bool writes(const Operator& op)
+{
+    return isNamed(op, "TensorArrayWriteV3") || isNamed(op, "TensorArrayScatterV3") || isNamed(op, "TensorArraySplitV3");
+}
 
 HandleFlow::Kind madeByArrays(const Operator& op, size_t result, const std::vector<HandleFlow::Kind>& operands)
 {
@@ -210,16 +213,38 @@ private:
         become(id, "TensorListFromTensor", "T", {{"shape_type", DType::i32}});
     }
 
+    /// The pieces of a tensor, of several lengths; added to what a gradient has.
+    void addPieces(OperatorId id, const Operator& op)
+    {
+        const DType dtype = m_editor.value(op.inputs[1]).type.dtype;
+        const ValueId pieces = add(id, "TensorListSplit", "pieces", {op.inputs[1], anyShape(id), op.inputs[2]},
+                                   {{"element_dtype", dtype}, {"shape_type", DType::i32}}, list());
+        m_editor.setInputs(id, {now(op.inputs[0]), pieces});
+        become(id, "AddN", "", {{"N", int64_t{2}}, {"T", DType::variant}});
+    }
+
+    void concatenate(OperatorId id, ValueId array)
+    {
+        TensorAttribute none{TensorType(DType::i64, Shape{0}), std::make_shared<Constant>(Bytes::copyOf(std::span<const std::byte>()))};
+        const TensorType type = none.type;
+        const ValueId leading = add(id, "Const", "leading_dims", {}, {{"dtype", DType::i64}, {"value", std::move(none)}}, type);
+        m_editor.setInputs(id, {array, anyShape(id), leading});
+        become(id, "TensorListConcatV2", "dtype", {{"shape_type", DType::i32}});
+    }
+
     void write(OperatorId id, const Operator& op)
     {
-        const bool isOne = isNamed(op, "TensorArrayWriteV3");
+        const bool isOne = isNamed(op, "TensorArrayWriteV3"), isSplit = isNamed(op, "TensorArraySplitV3");
         if (kind(op.inputs[0]) == HandleFlow::gradient) {
-            isOne ? addElement(id, op) : addElements(id, op);
+            isOne ? addElement(id, op) : isSplit ? addPieces(id, op) : addElements(id, op);
             m_editor.replaceUses(op.results[0], nothing(id));
             setNow(rootOf(op.inputs[0]), op.results[0]);
         } else if (isOne) {
             m_editor.setInputs(id, {op.inputs[3], op.inputs[1], op.inputs[2]});
             become(id, "TensorListSetItem", "T", {{"resize_if_index_out_of_bounds", true}});
+        } else if (isSplit) {
+            m_editor.setInputs(id, {op.inputs[1], anyShape(id), op.inputs[2]});
+            become(id, "TensorListSplit", "T", {{"shape_type", DType::i32}});
         } else {
             m_editor.setInputs(id, {op.inputs[3], op.inputs[2], op.inputs[1]});
             become(id, "TensorListScatterIntoExistingList", "T", {});
@@ -246,6 +271,8 @@ private:
         } else if (isNamed(op, "TensorArrayReadV3") || isNamed(op, "TensorArrayGatherV3")) {
             m_editor.setInputs(id, {array, op.inputs[1], anyShape(id)});
             become(id, isNamed(op, "TensorArrayReadV3") ? "TensorListGetItem" : "TensorListGather", "dtype", {});
+        } else if (isNamed(op, "TensorArrayConcatV3")) {
+            concatenate(id, array);
         } else if (isNamed(op, "TensorArraySizeV3")) {
             m_editor.setInputs(id, {array});
             become(id, "TensorListLength", "", {});

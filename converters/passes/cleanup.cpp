@@ -116,11 +116,13 @@ Result<RewriteReport> inlineFunctions(Model& model, const PassContext&)
 
 namespace {
 
-/// The operators of a graph whose operands are constants, as a model of their own that gives what the others read of them.
+/// The operators of a graph whose operands are constants, as a model of their own that gives what the others read of them. Where control
+/// edges only say an order, and not which nodes are dead, what waits for others is one of them, too.
 class FoldableCone {
 public:
     explicit FoldableCone(const Graph& graph, const std::unordered_set<std::string>& fed) : m_graph(graph)
     {
+        const bool mayWait = !hasFramesOrSwitches(graph);
         const auto order = [&] {
             Graph copy = graph;
             GraphEditor editor(copy, Dialect::tf);
@@ -130,7 +132,7 @@ public:
         m_state.assign(graph.operators.size(), State::other);
         for (const OperatorId id : order) {
             const Operator& op = graph.op(id);
-            if (fed.contains(op.name) || !op.controlInputs.empty() || op.results.empty()) continue;
+            if (fed.contains(op.name) || (!mayWait && !op.controlInputs.empty()) || op.results.empty()) continue;
             const bool isConst = op.kind.dialect == "tf" && op.kind.name == "Const";
             const auto isKnown = [&](ValueId input) {
                 return input.valid() && graph.value(input).role == ValueRole::result &&
@@ -157,12 +159,30 @@ public:
             std::vector<GraphOutput> outputs;
             for (const ValueId result : results) outputs.push_back({"result_" + std::to_string(outputs.size()), result});
             editor.setOutputs(std::move(outputs));
+            for (const OperatorId id : editor.order())
+                if (!editor.op(id).controlInputs.empty()) editor.setControlInputs(id, {});
             editor.eraseUnneeded({});
             editor.sortTopologically();
             (void)editor.finish(GraphEditor::Values::dropUnused);
         }
         made.graphs.push_back(std::move(graph));
         return made;
+    }
+
+    /// What the result, or what it is computed from, waits for.
+    std::vector<OperatorId> awaitedBy(ValueId result) const
+    {
+        std::set<OperatorId> seen, awaited;
+        std::vector<OperatorId> open = {m_graph.value(result).producer};
+        while (!open.empty()) {
+            const OperatorId id = open.back();
+            open.pop_back();
+            if (!seen.insert(id).second) continue;
+            awaited.insert(m_graph.op(id).controlInputs.begin(), m_graph.op(id).controlInputs.end());
+            for (const ValueId input : m_graph.op(id).inputs)
+                if (input.valid() && m_graph.value(input).role == ValueRole::result) open.push_back(m_graph.value(input).producer);
+        }
+        return {awaited.begin(), awaited.end()};
     }
 
 private:
@@ -244,6 +264,8 @@ Result<RewriteReport> foldConstants(Model& model, const PassContext& context)
             const ValueId made = appendNode(editor, "Const", name + "/folded", {}, {{"dtype", type.dtype}, {"value", std::move(data)}},
                                             type, value.producer);
             editor.move(editor.value(made).producer, InsertPoint::before(value.producer));
+            if (std::vector<OperatorId> awaited = cone.awaitedBy(result); !awaited.empty())
+                editor.setControlInputs(editor.value(made).producer, std::move(awaited));
             editor.replaceUses(result, made);
             replaced.push_back(value.producer);
             report.rewrites.push_back(

@@ -60,6 +60,7 @@ Result<RewriteReport> lowerFor(Model& model, const PassContext& context);
 Result<RewriteReport> dropStateless(Model& model, const PassContext& context);
 Result<RewriteReport> inlineFunctions(Model& model, const PassContext& context);
 Result<RewriteReport> foldConstants(Model& model, const PassContext& context);
+Result<RewriteReport> handConstantsInward(Model& model, const PassContext& context);
 Result<RewriteReport> runLowering(Model& model, const PassContext& context);
 Result<RewriteReport> runFuse(Model& model, const PassContext& context);
 Result<RewriteReport> runUnfuse(Model& model, const PassContext& context);

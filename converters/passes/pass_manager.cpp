@@ -21,6 +21,7 @@ constexpr std::array kPasses = {
     Pass{"stateless-to-stateful", "StatelessIf, StatelessCase and StatelessWhile become If, Case and While", dropStateless},
     Pass{"inline-functions", "calls of functions are replaced by what they call", inlineFunctions},
     Pass{"fold-constants", "operators whose operands are constants become constants", foldConstants},
+    Pass{"constants-inward", "constants that loops, branches and functions are given become constants in them", handConstantsInward},
     Pass{"fuse", "operators that one operator of TFLite computes become that one", runFuse},
     Pass{"unfuse", "an operator that computes what several do becomes those, where nothing is lost", runUnfuse},
     Pass{"gradient", "operators that compute gradients are added ('loopscope grad')", runGradient},

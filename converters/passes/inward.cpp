@@ -1,0 +1,116 @@
+// Constants that a loop, a branch or a function is given become constants in it, too: what is computed from them there can be folded then.
+#include "converters/passes/graph_walk.h"
+#include "converters/passes/pass.h"
+#include "engine/ops/control_flow.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loopscope {
+
+namespace {
+
+constexpr size_t kMostBytes = 256; ///< axes, shapes, a few indices: what decides how something is computed
+
+struct Site {
+    size_t graph = 0;
+    OperatorId op;
+    Callee callee;
+};
+
+/// By function: where it is called.
+std::map<int32_t, std::vector<Site>> callSites(const Model& model)
+{
+    std::map<int32_t, std::vector<Site>> sites;
+    for (size_t g = 0; g < model.graphs.size(); ++g)
+        for (size_t i = 0; i < model.graphs[g].operators.size(); ++i)
+            for (const Callee& callee : callForm(model.graphs[g].operators[i]).callees)
+                if (model.hasGraph(callee.graph)) sites[callee.graph.index].push_back({g, OperatorId(static_cast<int64_t>(i)), callee});
+    return sites;
+}
+
+/// The node that makes a small constant, through Identities; null: the value is none.
+const TensorAttribute* constantBehind(const Graph& graph, ValueId value)
+{
+    for (int steps = 0; value.valid() && graph.value(value).role == ValueRole::result && steps < 64; ++steps) {
+        const Operator& op = graph.op(graph.value(value).producer);
+        if (op.kind.name == "Identity" && !op.inputs.empty()) {
+            value = op.inputs[0];
+            continue;
+        }
+        const Attribute* const said = op.kind.dialect == "tf" && op.kind.name == "Const" ? findAttribute(op.attributes, "value") : nullptr;
+        const auto* const tensor = said ? said->as<TensorAttribute>() : nullptr;
+        return tensor && tensor->data && tensor->data->hasBytes() && tensor->data->size() <= kMostBytes ? tensor : nullptr;
+    }
+    return nullptr;
+}
+
+/// Whether the loop's body gives input `i` as it was.
+bool staysTheSame(const Model& model, const CallForm& form, size_t i)
+{
+    if (form.kind != CallKind::loop) return true;
+    const GraphId id = form.callees.back().graph;
+    if (!model.hasGraph(id) || i >= model.graph(id).outputs.size() || i >= model.graph(id).inputs.size()) return false;
+    const Graph& body = model.graph(id);
+    ValueId value = body.outputs[i].value;
+    while (value.valid() && value != body.inputs[i] && body.value(value).role == ValueRole::result) {
+        const Operator& op = body.op(body.value(value).producer);
+        if (op.kind.name != "Identity" || op.inputs.empty()) return false;
+        value = op.inputs[0];
+    }
+    return value.valid() && value == body.inputs[i];
+}
+
+/// Who reads the input reads the constant; what is handed on stays the input.
+bool makeConstant(GraphEditor& editor, ValueId input, const TensorAttribute& data, const Sources& sources)
+{
+    const Graph& graph = editor.graph();
+    const auto reads = [&](const Operator& op) { return std::ranges::find(op.inputs, input) != op.inputs.end(); };
+    std::vector<OperatorId> readers;
+    for (const OperatorId id : editor.order())
+        if (reads(editor.op(id)) && editor.op(id).kind.name != "Identity") readers.push_back(id);
+    if (readers.empty()) return false;
+    const TensorType type = data.type;
+    const ValueId made =
+        appendNode(editor, "Const", graph.value(input).id + "/known", {}, {{"dtype", type.dtype}, {"value", data}}, type, sources);
+    editor.move(editor.value(made).producer, InsertPoint::before(editor.order().front()));
+    for (const OperatorId id : readers)
+        for (size_t i = 0; i < editor.op(id).inputs.size(); ++i)
+            if (editor.op(id).inputs[i] == input) editor.setInput(id, static_cast<int32_t>(i), made);
+    return true;
+}
+
+} // namespace
+
+/// constants-inward: of functions that are called from one place.
+Result<RewriteReport> handConstantsInward(Model& model, const PassContext&)
+{
+    LS_CHECK_OK(needsTensorFlow(model));
+    RewriteReport report;
+    for (const auto& [function, sites] : callSites(model)) {
+        if (sites.size() != 1 || function == 0) continue;
+        const Site site = sites.front();
+        const Operator op = model.graphs[site.graph].op(site.op);
+        const CallForm form = callForm(op);
+        const auto first = static_cast<size_t>(std::max(form.firstArgument, 0));
+        GraphEditor editor(model, GraphId(function));
+        const std::vector<ValueId> inputs = editor.graph().inputs;
+        size_t count = 0;
+        for (size_t i = 0; i < inputs.size() && i + first < op.inputs.size(); ++i) {
+            const TensorAttribute* const known = constantBehind(model.graphs[site.graph], op.inputs[i + first]);
+            if (!known || !staysTheSame(model, form, i) || editor.order().empty()) continue;
+            const TensorAttribute data = *known;
+            count += makeConstant(editor, inputs[i], data, editor.order().front()) ? 1 : 0;
+        }
+        LS_CHECK_OK(editor.finish(GraphEditor::Values::dropUnused));
+        if (count > 0)
+            report.rewrites.push_back(
+                {"const", std::to_string(count) + " operands of " + op.name, model.graph(GraphId(function)).id, op.name, {op.name}});
+    }
+    return report;
+}
+
+} // namespace loopscope
