@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
+#include "app/wiring/initial_values.h"
 #include "app/wiring/lowering.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/recording.h"
@@ -96,7 +97,9 @@ Status shapeInputs(Model& model, GraphId root, const RunSelection& selection, co
     for (const auto& [name, source] : feeds) {
         if (source.empty()) continue;
         LS_TRY(const Port* const port, findInput(target, name));
-        LS_TRY(const Array array, bindInput(*port, source, 1, nullptr));
+        Port shaped = *port;
+        if (source.starts_with('@')) shaped.type.dtype = DType::f32; // only the shape of what is drawn counts
+        LS_TRY(const Array array, bindInput(shaped, source, 1, nullptr));
         TensorType& type = model.graph(root).value(port->value).type;
         type = TensorType(type.dtype, array.shape);
     }
@@ -111,6 +114,7 @@ Result<std::vector<std::string>> lower(LoadedModel& file, const Arguments& argum
     LS_TRY(const auto feeds, feedsOf(arguments));
     LS_TRY(RunSelection selection, selectionFromArguments(file, arguments));
     const GraphId root = rootOf(model, key);
+    LS_CHECK_OK(takeInitialValues(model, root));
     std::vector<std::string> order;
     for (const auto& [name, source] : feeds) {
         const std::string id = name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
