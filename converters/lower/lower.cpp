@@ -64,6 +64,9 @@ const TensorAttribute* constantOf(const ModelLowering::Callee& callee, size_t i)
     return i < callee.constants.size() && callee.constants[i] ? &*callee.constants[i] : nullptr;
 }
 
+/// Of a list that a loop may change: a matrix, or rows of whatever rank.
+Shape openShape(const ListKind& kind) { return kind.isRagged ? Shape{-1, -1} : Shape::unknownRank(); }
+
 } // namespace
 
 Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string& place)
@@ -84,7 +87,7 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
             if (!isOpen && !isHandle) types[i] = formal;
             // What a loop carries may change its shape; what a branch is given has the shape that it has.
             else if (isOpen && (callee.isBody || callee.isCondition) && !(isArray && types[i].shape.rank() == 0))
-                types[i] = TensorType(types[i].dtype, Shape::unknownRank());
+                types[i] = TensorType(types[i].dtype, openShape(m_lists.of(static_cast<size_t>(callee.source.index), source.inputs[own])));
         }
         key += std::to_string(static_cast<int>(types[i].dtype)) + ",";
         if (const auto* const known = constantOf(callee, i)) {

@@ -34,7 +34,8 @@ std::vector<TensorType> typesOf(const GraphLowering& l, std::span<const ValueId>
     return types;
 }
 
-constexpr size_t kMostKnownBytes = 256; ///< of an axis, a shape, a few indices
+constexpr int64_t kMostShaped = 1 << 16; ///< elements that are filled up to the shape that is said of them
+constexpr size_t kMostKnownBytes = 256;  ///< of an axis, a shape, a few indices
 
 /// What of these values is known and small: what an operator of TFLite wants to know, such as an axis, may come into a graph as operand.
 std::vector<std::optional<TensorAttribute>> constantsOf(GraphLowering& l, std::span<const ValueId> values)
@@ -130,7 +131,8 @@ Status loop(GraphLowering& l)
            l.model().calleeOf({calleeOf(l, "cond"), types, 0, true, false, arraysOf(l, inputs), known}, l.place() + ":cond"));
     LS_TRY(const GraphId body, l.model().calleeOf({step, types, 0, false, true, arraysOf(l, inputs), known}, l.place() + ":body"));
     std::vector<TensorType> results = types;
-    for (TensorType& type : results) type = TensorType(type.dtype, Shape::unknownRank()); // it may change in the loop
+    for (size_t k = 0; k < results.size(); ++k) // it may change in the loop
+        results[k] = TensorType(results[k].dtype, l.listGiven(static_cast<int>(k)).isRagged ? Shape{-1, -1} : Shape::unknownRank());
     LS_CHECK_OK(finishCall(l, "while", inputs, {{"cond", GraphRef{cond, nullptr}}, {"body", GraphRef{body, nullptr}}}, std::move(results),
                            arraysOf(l, inputs)));
     for (size_t k = 0; k < inputs.size(); ++k) // no loop makes another variable of one
@@ -228,6 +230,21 @@ Status unread(GraphLowering& l)
     return {};
 }
 
+/// The value in the shape that is said of it. LiteRT prepares branches that are not taken, with what the other branch has put in its place.
+Result<ValueId> asDeclared(GraphLowering& l, ValueId value, const Shape& shape)
+{
+    const DType dtype = l.type(value).dtype;
+    if (!shape.isStatic() || l.type(value).dynamicShape() == shape || shape.elementCount() > kMostShaped || bitWidth(dtype) < 8)
+        return value;
+    const int64_t count = shape.elementCount();
+    const std::vector<std::byte> room(byteSize(dtype, count));
+    const ValueId zeros = l.constant(TensorType(dtype, Shape{count}), std::make_shared<Constant>(Bytes::copyOf(room)));
+    LS_TRY(const ValueId flat, l.emit("reshape", {value, numbers(l, {-1})}, {}, dtype));
+    LS_TRY(const ValueId enough, l.emit("concatenation", {flat, zeros}, {{"axis", int64_t{0}}}, dtype));
+    LS_TRY(const ValueId own, l.emit("slice", {enough, numbers(l, {0}), numbers(l, {count})}, {}, dtype));
+    return l.emit("reshape", {own, l.integerConstant(DType::i32, shape.dims())}, {}, dtype);
+}
+
 /// An optional of one value is that value. What may be of several dtypes is carried as i32, the bits of a float.
 Status isItsValue(GraphLowering& l)
 {
@@ -236,8 +253,13 @@ Status isItsValue(GraphLowering& l)
     const ListKind kind = isMade ? l.listGiven(0) : l.listOf(0);
     const DType own = l.type(l.input(0)).dtype;
     const DType wanted = isMade ? kind.item : l.declared(0).dtype;
-    if (kind.isList || own == wanted || wanted == DType::variant || own == DType::variant) {
+    if (kind.isList || wanted == DType::variant || own == DType::variant || (isMade && own == wanted)) {
         l.bind(0, l.input(0));
+        return {};
+    }
+    if (own == wanted) {
+        LS_TRY(const ValueId shaped, asDeclared(l, l.input(0), l.declared(0).dynamicShape()));
+        l.bind(0, shaped);
         return {};
     }
     if (kind.item == DType::unknown) return noForm("an optional of several dtypes");
@@ -246,6 +268,9 @@ Status isItsValue(GraphLowering& l)
         LS_TRY(value, l.emit("not_equal", {l.input(0), l.realConstant(own, 0)}, {}, wanted));
     } else {
         LS_TRY(value, l.emit(own == DType::boolean ? "cast" : "bitcast", {l.input(0)}, {}, wanted));
+    }
+    if (!isMade) {
+        LS_TRY(value, asDeclared(l, value, l.declared(0).dynamicShape()));
     }
     l.bind(0, value);
     return {};

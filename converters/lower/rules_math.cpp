@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace loopscope::lowering {
 
@@ -382,6 +385,93 @@ Status matMul(GraphLowering& l)
     return l.finish("sum", {products, numbers(l, {-2})});
 }
 
+/// Whether row and column are no further apart than `most`, below 0: however far. `distance`: of each place.
+Result<ValueId> isNear(GraphLowering& l, ValueId distance, ValueId most)
+{
+    LS_TRY(const ValueId limit, l.asInt32(most));
+    LS_TRY(const ValueId isIn, l.emit("less_equal", {distance, limit}, {}, DType::boolean));
+    LS_TRY(const ValueId isAny, l.emit("less", {limit, number(l, 0)}, {}, DType::boolean));
+    return l.emit("logical_or", {isIn, isAny}, {}, DType::boolean);
+}
+
+/// What lies near the diagonal, and zeros.
+Status bandPart(GraphLowering& l)
+{
+    const ValueId x = l.input(0);
+    const Shape shape = l.type(x).dynamicShape();
+    if (!shape.hasRank() || shape.rank() < 2) return noForm("an operand of unknown rank");
+    LS_TRY(const ValueId dims, l.shapeOf(x));
+    LS_TRY(const ValueId rows, part(l, dims, shape.rank() - 2, 1));
+    LS_TRY(const ValueId columns, part(l, dims, shape.rank() - 1, 1));
+    LS_TRY(const ValueId down, countingTo(l, rows));
+    LS_TRY(const ValueId row, l.emit("expand_dims", {down, number(l, 1)}, {}, DType::i32));
+    LS_TRY(const ValueId column, countingTo(l, columns));
+    LS_TRY(const ValueId below, l.emit("sub", {row, column}, {}, DType::i32));
+    LS_TRY(const ValueId above, l.emit("sub", {column, row}, {}, DType::i32));
+    LS_TRY(const ValueId isBelow, isNear(l, below, l.input(1)));
+    LS_TRY(const ValueId isAbove, isNear(l, above, l.input(2)));
+    LS_TRY(const ValueId isIn, l.emit("logical_and", {isBelow, isAbove}, {}, DType::boolean));
+    return l.finish("select_v2", {isIn, x, l.realConstant(l.declared(0).dtype, 0)});
+}
+
+/// The operand with its dimensions in this order of names, those of `groups` made one each; "ab|c|" has two, one and none.
+Result<ValueId> grouped(GraphLowering& l, ValueId id, std::string_view names, std::string_view groups)
+{
+    std::vector<int64_t> order, sizes;
+    int64_t size = 1;
+    const Shape shape = l.type(id).dynamicShape();
+    for (const char name : groups) {
+        if (name == '|') {
+            sizes.push_back(size);
+            size = 1;
+            continue;
+        }
+        const auto at = static_cast<int64_t>(names.find(name));
+        order.push_back(at);
+        size *= shape[static_cast<int>(at)];
+    }
+    LS_TRY(const ValueId turned, l.emit("transpose", {id, l.integerConstant(DType::i32, order)}));
+    return l.emit("reshape", {turned, l.integerConstant(DType::i32, sizes)});
+}
+
+/// One or two operands, each name once in each: a product of matrices over the names that both have and the result has not.
+Status einsum(GraphLowering& l)
+{
+    const std::string equation(attributeString(l.op().attributes, "equation", ""));
+    const size_t arrow = equation.find("->"), comma = equation.find(',');
+    if (arrow == std::string::npos || comma == std::string::npos || l.inputCount() != 2 || equation.find('.') != std::string::npos)
+        return noForm("the equation '" + equation + "'");
+    const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), out = equation.substr(arrow + 2);
+    const auto has = [](const std::string& names, char name) { return names.find(name) != std::string::npos; };
+    std::string both, summed, onlyA, onlyB;
+    for (const char name : a) (has(b, name) ? (has(out, name) ? both : summed) : onlyA) += name;
+    for (const char name : b)
+        if (!has(a, name)) onlyB += name;
+    for (const std::string& names : {a, b, out})
+        for (const char name : names)
+            if (std::ranges::count(names, name) != 1) return noForm("the equation '" + equation + "' names a dimension twice");
+    for (const char name : onlyA + onlyB)
+        if (!has(out, name)) return noForm("the equation '" + equation + "' sums a dimension of one operand");
+    std::vector<int64_t> sizes;
+    for (int k = 0; k < 2; ++k) {
+        const Shape shape = l.type(l.input(k)).dynamicShape();
+        if (!shape.isStatic() || shape.rank() != static_cast<int>((k == 0 ? a : b).size())) return noForm("operands of unknown shape");
+    }
+    const auto sizeOf = [&](char name) {
+        return has(a, name) ? l.type(l.input(0)).shape[static_cast<int>(a.find(name))]
+                            : l.type(l.input(1)).shape[static_cast<int>(b.find(name))];
+    };
+    LS_TRY(const ValueId left, grouped(l, l.input(0), a, both + "|" + onlyA + "|" + summed + "|"));
+    LS_TRY(const ValueId right, grouped(l, l.input(1), b, both + "|" + summed + "|" + onlyB + "|"));
+    LS_TRY(const ValueId product, l.emit("batch_matmul", {left, right}, {{"adj_x", false}, {"adj_y", false}}));
+    const std::string made = both + onlyA + onlyB;
+    for (const char name : made) sizes.push_back(sizeOf(name));
+    LS_TRY(const ValueId apart, l.emit("reshape", {product, l.integerConstant(DType::i32, sizes)}));
+    std::vector<int64_t> order;
+    for (const char name : out) order.push_back(static_cast<int64_t>(made.find(name)));
+    return l.finish("transpose", {apart, l.integerConstant(DType::i32, order)});
+}
+
 constexpr NamedRule kRules[] = {
     {"AddN", addN},
     {"BatchMatMul", matMul},
@@ -393,6 +483,7 @@ constexpr NamedRule kRules[] = {
     {"Conj", conjugate},
     {"Cumprod", cumprod},
     {"Diag", diag},
+    {"Einsum", einsum},
     {"Empty", empty},
     {"EnsureShape", isOperand},
     {"Expm1", expm1},
@@ -410,6 +501,7 @@ constexpr NamedRule kRules[] = {
     {"Log1p", log1p},
     {"LogicalXor", logicalXor},
     {"MatMul", matMul},
+    {"MatrixBandPart", bandPart},
     {"MirrorPad", mirrorPad},
     {"OnesLike", onesLike},
     {"Pack", pack},

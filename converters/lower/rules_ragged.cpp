@@ -214,13 +214,6 @@ Status length(GraphLowering& l)
     return {};
 }
 
-/// Any: each element has its own.
-Status elementShape(GraphLowering& l)
-{
-    l.bind(0, l.integerConstant(l.declared(0).dtype, std::array<int64_t, 1>{-1}, true));
-    return {};
-}
-
 /// The rows of elements, without the one before them.
 Result<ValueId> elementRows(GraphLowering& l, ValueId list)
 {
@@ -237,6 +230,22 @@ Result<Head> headOfAll(GraphLowering& l, ValueId rows)
     LS_TRY(const ValueId some, widened(l, all, more, all.width));
     LS_TRY(const ValueId largest, emitAs(l, "reduce_max", {some, numbers(l, {0})}, {}, TensorType(dtype, Shape{-1})));
     return headOf(l, largest);
+}
+
+/// All of it open: each element has its own.
+Status elementShape(GraphLowering& l)
+{
+    const DType dtype = l.declared(0).dtype;
+    ValueId rank;
+    if (const Shape said = l.declared(0).dynamicShape(); said.isStatic() && said.rank() == 1) {
+        rank = numbers(l, {said[0]});
+    } else {
+        LS_TRY(const Head head, headOfAll(l, l.input(0)));
+        rank = head.rank;
+    }
+    LS_TRY(const ValueId open, l.emit("fill", {rank, l.realConstant(dtype, -1)}, {}, dtype));
+    l.bind(0, open);
+    return {};
 }
 
 /// The rows' elements in one tensor, of one shape.

@@ -89,26 +89,36 @@ bool makeConstant(GraphEditor& editor, ValueId input, const TensorAttribute& dat
 Result<RewriteReport> handConstantsInward(Model& model, const PassContext&)
 {
     LS_CHECK_OK(needsTensorFlow(model));
-    RewriteReport report;
+    struct Handed {
+        GraphId function;
+        size_t input;
+        TensorAttribute data;
+        std::string from;
+    };
+    std::vector<Handed> all; // found before anything changes: graphs are numbered anew
     for (const auto& [function, sites] : callSites(model)) {
         if (sites.size() != 1 || function == 0) continue;
-        const Site site = sites.front();
-        const Operator op = model.graphs[site.graph].op(site.op);
+        const Graph& caller = model.graphs[sites.front().graph];
+        const Operator& op = caller.op(sites.front().op);
         const CallForm form = callForm(op);
         const auto first = static_cast<size_t>(std::max(form.firstArgument, 0));
-        GraphEditor editor(model, GraphId(function));
+        const size_t count = model.graph(GraphId(function)).inputs.size();
+        for (size_t i = 0; i < count && i + first < op.inputs.size(); ++i)
+            if (const TensorAttribute* const known = constantBehind(caller, op.inputs[i + first]); known && staysTheSame(model, form, i))
+                all.push_back({GraphId(function), i, *known, op.name});
+    }
+    RewriteReport report;
+    for (size_t k = 0; k < all.size();) {
+        const GraphId function = all[k].function;
+        const std::string from = all[k].from;
+        GraphEditor editor(model, function);
         const std::vector<ValueId> inputs = editor.graph().inputs;
         size_t count = 0;
-        for (size_t i = 0; i < inputs.size() && i + first < op.inputs.size(); ++i) {
-            const TensorAttribute* const known = constantBehind(model.graphs[site.graph], op.inputs[i + first]);
-            if (!known || !staysTheSame(model, form, i) || editor.order().empty()) continue;
-            const TensorAttribute data = *known;
-            count += makeConstant(editor, inputs[i], data, editor.order().front()) ? 1 : 0;
-        }
+        for (; k < all.size() && all[k].function == function; ++k)
+            if (!editor.order().empty()) count += makeConstant(editor, inputs[all[k].input], all[k].data, editor.order().front()) ? 1 : 0;
         LS_CHECK_OK(editor.finish(GraphEditor::Values::dropUnused));
         if (count > 0)
-            report.rewrites.push_back(
-                {"const", std::to_string(count) + " operands of " + op.name, model.graph(GraphId(function)).id, op.name, {op.name}});
+            report.rewrites.push_back({"const", std::to_string(count) + " operands of " + from, model.graph(function).id, from, {from}});
     }
     return report;
 }
