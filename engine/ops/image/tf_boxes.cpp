@@ -35,3 +35,8 @@ LS_DEFINE_OP(tf, QuantizeAndDequantizeV4)
 {
     return tfDef({3, 3}, "input, input_min, input_max", "Rounded to what an integer of num_bits could hold.", inferTfSame);
 }
+LS_DEFINE_OP(tf, QuantizeAndDequantizeV4Grad)
+{
+    return tfDef({4, 4, 3, 3}, "gradients, input, input_min, input_max",
+                 "The gradient of QuantizeAndDequantizeV4: 1 inside of the range, 0 outside.");
+}

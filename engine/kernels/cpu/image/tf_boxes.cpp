@@ -333,6 +333,41 @@ Status runQuantizeAndDequantize(const KernelArgs& args)
     });
 }
 
+/// What lies in the range is passed on; the range itself gets nothing.
+Status runQuantizeAndDequantizeGrad(const KernelArgs& args)
+{
+    const Shape &shape = args.in(1).shape, &range = args.in(2).shape;
+    if (!(args.in(0).shape == shape))
+        return invalidArgument("gradient and input must be the same size: " + toString(args.in(0).shape) + " vs. " + toString(shape));
+    const int64_t asked = attributeInt(attributesOf(args), "axis", -1);
+    int64_t each = 1, depth = 1; // how many elements lie side by side under one range, and how many ranges there are
+    if (asked == -1) {
+        for (const int i : {2, 3})
+            if (args.in(i).shape.rank() != 0)
+                return invalidArgument(std::string(i == 2 ? "input_min" : "input_max") + " must be a scalar if axis is unspecified");
+    } else {
+        LS_TRY(const int axis, tfAxis(asked, shape.rank(), "axis"));
+        each = strideOf(shape, axis), depth = shape[axis];
+        for (const int i : {2, 3})
+            if (args.in(i).shape.rank() != 1 || args.in(i).shape[0] != depth)
+                return invalidArgument(std::string(i == 2 ? "min" : "max") + " has incorrect size, expected " + std::to_string(depth) +
+                                       " was " + std::to_string(args.in(i).elementCount()));
+    }
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    for (const int k : {1, 2}) LS_CHECK_OK(tfAllocate(args, k, range));
+    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) {
+            const auto at = static_cast<size_t>(asked == -1 ? 0 : i / each % depth);
+            const auto x = Element<T>::load(args.in(1).as<T>()[i]);
+            const bool isOutside = x < Element<T>::load(args.in(2).as<T>()[at]) || x > Element<T>::load(args.in(3).as<T>()[at]);
+            const auto share = static_cast<typename Element<T>::Compute>(isOutside ? 0 : 1);
+            args.out(0).as<T>()[i] = Element<T>::store(Element<T>::load(args.in(0).as<T>()[i]) * share);
+        }
+        for (const int k : {1, 2}) std::fill_n(args.out(k).as<T>(), range.elementCount(), Element<T>::store(0));
+        return {};
+    });
+}
+
 } // namespace
 
 LS_TF_KERNEL(CombinedNonMaxSuppression, runCombinedSuppression, "f32")
@@ -343,3 +378,4 @@ LS_TF_KERNEL(Dilation2D, runDilation, "f32 f64 f16 bf16 i8 u8 i16 u16 i32 i64")
 LS_TF_KERNEL(QuantizeAndDequantizeV2, runQuantizeAndDequantize, "f32 f64")
 LS_TF_KERNEL(QuantizeAndDequantizeV3, runQuantizeAndDequantize, "f32 f64")
 LS_TF_KERNEL(QuantizeAndDequantizeV4, runQuantizeAndDequantize, "f32 f64")
+LS_TF_KERNEL(QuantizeAndDequantizeV4Grad, runQuantizeAndDequantizeGrad, "f32 f64 f16 bf16")
