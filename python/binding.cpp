@@ -11,49 +11,24 @@
 #include "engine/base/allocation.h"
 #include "engine/base/clock.h"
 #include "engine/debug/inspect/value_line.h"
+#include "engine/exec/interpreter.h"
 #include "engine/exec/make_executor.h"
 #include "engine/ir/text/structured.h"
 #include "engine/tensor/value_text.h"
+#include "python/arrays.h"
 
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-namespace py = pybind11;
-
 namespace loopscope {
 namespace {
-
-// Errors.
-
-/// Carries an Error to where it becomes an exception of Python.
-struct Failure {
-    ErrorCode code;
-    std::string text;
-};
-
-[[noreturn]] void fail(const Error& error)
-{
-    std::string text = error.message();
-    for (const std::string& note : error.detail().notes) text += "\nnote: " + note;
-    throw Failure{error.code(), text};
-}
-
-void check(Status status)
-{
-    if (!status.ok()) fail(std::move(status).takeError());
-}
-
-template <typename T> T checked(Result<T> result)
-{
-    if (!result.ok()) fail(result.error());
-    return std::move(result).value();
-}
 
 PyObject* exceptionOf(const py::module_& module, ErrorCode code)
 {
@@ -69,101 +44,6 @@ PyObject* exceptionOf(const py::module_& module, ErrorCode code)
     case ErrorCode::internal: break;
     }
     return module.attr(name).ptr();
-}
-
-// Arrays.
-
-struct NumpyType {
-    DType dtype;
-    const char* name;
-};
-constexpr std::array kTypes = {
-    NumpyType{DType::f32, "float32"},   NumpyType{DType::f64, "float64"},     NumpyType{DType::f16, "float16"},
-    NumpyType{DType::i8, "int8"},       NumpyType{DType::i16, "int16"},       NumpyType{DType::i32, "int32"},
-    NumpyType{DType::i64, "int64"},     NumpyType{DType::u8, "uint8"},        NumpyType{DType::u16, "uint16"},
-    NumpyType{DType::u32, "uint32"},    NumpyType{DType::u64, "uint64"},      NumpyType{DType::boolean, "bool"},
-    NumpyType{DType::c64, "complex64"}, NumpyType{DType::c128, "complex128"}, NumpyType{DType::qi8, "int8"},
-    NumpyType{DType::qu8, "uint8"},     NumpyType{DType::qi16, "int16"},      NumpyType{DType::qu16, "uint16"},
-    NumpyType{DType::qi32, "int32"},
-};
-
-const char* numpyName(DType dtype)
-{
-    for (const NumpyType& type : kTypes)
-        if (type.dtype == dtype) return type.name;
-    return nullptr;
-}
-
-/// NumPy's dtype of one of kTypes; made once, since that takes as long as running a small model.
-const py::dtype& dtypeOf(const char* name)
-{
-    static auto* const made = new std::map<std::string_view, py::dtype>(); // outlives the interpreter
-    const auto [at, isNew] = made->try_emplace(name);
-    if (isNew) at->second = py::dtype(name);
-    return at->second;
-}
-
-/// Which of kTypes an array has; unknown: none.
-DType dtypeOf(const py::array& array)
-{
-    const char kind = array.dtype().kind();
-    const auto size = static_cast<int>(array.itemsize());
-    for (const NumpyType& type : kTypes) {
-        const char own = dtypeClass(type.dtype) == DTypeClass::floating          ? 'f'
-                         : dtypeClass(type.dtype) == DTypeClass::signedInteger   ? 'i'
-                         : dtypeClass(type.dtype) == DTypeClass::unsignedInteger ? 'u'
-                         : type.dtype == DType::boolean                          ? 'b'
-                                                                                 : 'c';
-        if (own == kind && bitWidth(type.dtype) == 8 * size) return type.dtype;
-    }
-    return kind == 'b' ? DType::boolean : DType::unknown;
-}
-
-/// An array with the elements of a tensor: its own copy, since the engine goes on. Of dtypes that NumPy lacks the bytes of an .npy file.
-py::object arrayOf(const Tensor& tensor)
-{
-    const char* const name = numpyName(tensor.dtype);
-    if (name == nullptr) {
-        const std::vector<std::byte> npy = checked(writeNpy(tensor));
-        return py::bytes(reinterpret_cast<const char*>(npy.data()), npy.size());
-    }
-    std::vector<py::ssize_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
-    py::array array(dtypeOf(name), dims);
-    if (tensor.bytes > 0 && tensor.data != nullptr) std::memcpy(array.mutable_data(), tensor.data, tensor.bytes);
-    return array;
-}
-
-/// A tensor that shows an array where it lies; `held` keeps it alive. Errors: usage, in the words of the command line.
-Tensor tensorOf(const Port& port, const py::handle& given, py::array& held, Array& made)
-{
-    if (PyBytes_Check(given.ptr()) != 0) { // an .npy file, of a dtype that NumPy lacks
-        char* data = nullptr;
-        py::ssize_t size = 0;
-        PyBytes_AsStringAndSize(given.ptr(), &data, &size);
-        Array read = checked(readNpy({reinterpret_cast<const std::byte*>(data), static_cast<size_t>(size)}));
-        made = checked(fromNpyStorage(std::move(read), port.type.dtype));
-        return made.view();
-    }
-    held = py::array::ensure(given, py::array::c_style);
-    if (!held) {
-        PyErr_Clear();
-        fail(Error(ErrorCode::usage, "found no array, expected " + shortType(port.type)).at("input '" + port.name + "'"));
-    }
-    const char* const name = numpyName(port.type.dtype);
-    Tensor tensor;
-    tensor.dtype = dtypeOf(held);
-    tensor.shape = Shape(std::vector<int64_t>(held.shape(), held.shape() + held.ndim()));
-    tensor.bytes = static_cast<size_t>(held.nbytes());
-    tensor.data = static_cast<std::byte*>(const_cast<void*>(held.data()));
-    if (name != nullptr && std::string_view(name) == std::string_view(numpyName(tensor.dtype) != nullptr ? numpyName(tensor.dtype) : ""))
-        tensor.dtype = port.type.dtype; // quantized integers are stored as such
-    const Shape& wanted = port.type.shape;
-    bool fits = tensor.dtype == port.type.dtype && (!wanted.hasRank() || wanted.rank() == tensor.shape.rank());
-    for (int d = 0; fits && wanted.hasRank() && d < wanted.rank(); ++d)
-        fits = wanted[d] < 0 || wanted[d] == tensor.shape[d] || !port.type.shape.isStatic();
-    if (!fits)
-        fail(Error(ErrorCode::usage, "found " + shortType(tensor) + ", expected " + shortType(port.type)).at("input '" + port.name + "'"));
-    return tensor;
 }
 
 // Ctrl-C while Python's lock is released.
@@ -224,6 +104,15 @@ py::list portList(const std::vector<Port>& ports)
     return list;
 }
 
+class PyModel;
+
+/// The memory of an output, whose array keeps it and the model alive.
+struct HandedOut {
+    py::object model;
+    PyModel* keeper;
+    MemoryBlock block;
+};
+
 class PyModel {
 public:
     PyModel(const std::string& path, const std::map<std::string, std::vector<std::string>>& options)
@@ -244,11 +133,16 @@ public:
         own.signature = m_subject.target.signature;
         check(app::giveDevice(own));
         m_subject.executor = checked(makeExecutor(*m_subject.model, m_subject.target.graph, own));
+        m_interpreter = dynamic_cast<Interpreter*>(m_subject.executor.get());
     }
 
-    /// The outputs by name. Arrays are read where they lie; the engine copies them once.
+    /// The outputs by name. Large arrays are read where they lie, and large outputs are the engine's memory, which it does not touch
+    /// again: neither is copied. Small ones are, which is quicker.
     py::dict run(const py::dict& inputs)
     {
+        // Memory that came back while nobody may count it; more than a run can use goes.
+        while (m_spare.size() > m_outputNames.size()) m_spare.pop_back();
+        std::deque<py::array> lent; // alive until the run has ended
         Executor& executor = *m_subject.executor;
         if (m_subject.isReplay) fail(Error(ErrorCode::usage, "a recording does not run; open a Session on it"));
         size_t used = 0;
@@ -266,17 +160,28 @@ public:
                 made = checked(bindInput(port, py::cast<std::string>(given), m_subject.seed, nullptr));
                 check(executor.setInput(port.index, made.view()));
             } else {
-                check(executor.setInput(port.index, tensorOf(port, given, held, made)));
+                const Tensor tensor = tensorOf(port, given, held, made);
+                const bool isLent = m_interpreter != nullptr && port.isRead && tensor.bytes >= kHandedOver && held;
+                check(isLent ? m_interpreter->lendInput(port.index, tensor) : executor.setInput(port.index, tensor));
+                if (isLent) lent.push_back(std::move(held));
             }
         }
         if (used < inputs.size())
             for (const auto& item : inputs) checked(findInput(m_subject.target, py::cast<std::string>(item.first)));
+        const struct Loans { // end with the run, whatever becomes of it
+            Interpreter* interpreter;
+            ~Loans()
+            {
+                if (interpreter != nullptr) interpreter->endLoans();
+            }
+        } loans{lent.empty() ? nullptr : m_interpreter};
         execute(executor);
         py::dict outputs;
-        for (size_t k = 0; k < m_outputNames.size(); ++k)
-            outputs[m_outputNames[k]] = arrayOf(executor.output(m_subject.target.outputs[k].index));
+        for (size_t k = 0; k < m_outputNames.size(); ++k) outputs[m_outputNames[k]] = outputOf(m_subject.target.outputs[k].index);
         return outputs;
     }
+
+    void takeBack(MemoryBlock block) { m_spare.push_back(std::move(block)); }
 
     /// Variables and random numbers are as before the first run.
     void reset()
@@ -296,6 +201,27 @@ public:
     }
 
 private:
+    /// An output as an array: its own copy, or the engine's memory.
+    py::object outputOf(int index)
+    {
+        const Tensor output = m_subject.executor->output(index);
+        const char* const name = numpyName(output.dtype);
+        if (m_interpreter == nullptr || name == nullptr || output.bytes < kHandedOver) return arrayOf(output);
+        auto handed = std::make_unique<HandedOut>(
+            HandedOut{py::cast(this), this, m_spare.empty() ? m_interpreter->emptyBlock() : std::move(m_spare.back())});
+        if (!m_spare.empty()) m_spare.pop_back();
+        if (!m_interpreter->swapOutput(index, handed->block)) {
+            takeBack(std::move(handed->block));
+            return arrayOf(output);
+        }
+        const void* const data = handed->block.data();
+        const py::capsule owner(handed.release(), [](void* pointer) {
+            const std::unique_ptr<HandedOut> back(static_cast<HandedOut*>(pointer));
+            back->keeper->takeBack(std::move(back->block));
+        });
+        return py::array(dtypeOf(name), std::vector<py::ssize_t>(output.shape.dims().begin(), output.shape.dims().end()), data, owner);
+    }
+
     static py::handle find(const py::dict& inputs, const py::str& name, const Port& port)
     {
         if (PyObject* const given = PyDict_GetItemWithError(inputs.ptr(), name.ptr())) return given;
@@ -333,8 +259,11 @@ private:
     /// Whoever hears SIGINT asks the system twice, which takes as long as a small model: after a short run the next one begins unheard, for
     /// as many operators as that may have had.
     static constexpr int64_t kShortNs = 1'000'000, kShortTicks = 64;
+    static constexpr size_t kHandedOver = size_t{1} << 15; ///< bytes from which on arrays change hands without being copied
 
     DebugSubject m_subject;
+    Interpreter* m_interpreter = nullptr;             ///< the subject's executor, where it is one
+    std::vector<MemoryBlock> m_spare;                 ///< of outputs whose arrays are gone
     std::vector<py::str> m_inputNames, m_outputNames; ///< made once
     std::unique_ptr<MachineState> m_initial;
     bool m_isShort = false;

@@ -45,6 +45,7 @@ Status Interpreter::Impl::setInput(int index, const Tensor& value)
     if (m_options.device) m_options.device->written(input.slot);
     if (value.bytes > 0) std::memcpy(input.slot.data, value.data, value.bytes);
     input.set = true;
+    input.lent = false;
     return {};
 }
 

@@ -5,6 +5,7 @@
 #include "engine/base/result.h"
 #include "engine/exec/core_executor.h"
 #include "engine/exec/execution_options.h"
+#include "engine/exec/memory_block.h"
 #include "engine/ir/model.h"
 
 #include <memory>
@@ -28,6 +29,18 @@ public:
     /// What an invocation has written never changes, so only what is new is copied.
     MachineState snapshot(const MachineState& previous) const override;
     Status restore(const MachineState& state) override;
+
+    // Values that change hands without being copied, for callers with large arrays of their own.
+    /// As setInput(), but the bytes are read where they lie until endLoans(). Copied all the same: what is not aligned to 16 bytes, and
+    /// where a device computes.
+    Status lendInput(int index, const Tensor& value);
+    /// The inputs that were lent are missing from now on. What the last run computed is forgotten, too, but its outputs.
+    void endLoans();
+    /// After a run: `block` gets the memory in which an output lies, and the output goes on with that of `block`, which is one of
+    /// emptyBlock() or was had from here before. False, and nothing has changed: the output does not lie in memory of its own.
+    bool swapOutput(int index, MemoryBlock& block);
+    /// Counted as memory of this interpreter, which must outlive it.
+    MemoryBlock emptyBlock() const;
 
     /// Forgets variables, tables, call-once marks and random numbers.
     void reset();

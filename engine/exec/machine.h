@@ -40,6 +40,7 @@ struct RootValue {
     MemoryBlock block;
     Slot slot;
     bool set = false;
+    bool lent = false; ///< the bytes are the caller's
 };
 
 class Interpreter::Impl final : public RunCore {
@@ -64,6 +65,7 @@ public:
     std::deque<RootValue> m_inputs, m_outputs;
 
 private:
+    friend class Interpreter; // root_loans.cpp
     // interpreter.cpp
     Status begin() override;
     void enterRoot() override;

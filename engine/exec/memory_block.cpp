@@ -43,6 +43,12 @@ MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
 {
 }
 
+void MemoryBlock::swap(MemoryBlock& other) noexcept
+{
+    std::swap(m_data, other.m_data);
+    std::swap(m_capacity, other.m_capacity);
+}
+
 void MemoryBlock::release()
 {
     if (!m_data) return;

@@ -43,6 +43,8 @@ public:
         return grow(bytes);
     }
     void release();
+    /// Exchanges the memory of two blocks of one account.
+    void swap(MemoryBlock& other) noexcept;
 
     std::byte* data() const { return m_data; }
     uint64_t capacity() const { return m_capacity; }

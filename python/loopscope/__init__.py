@@ -26,11 +26,14 @@ from ._loopscope import (
     UsageError,
     __version__,
 )
-from ._model import Model, Port, command, compare, load
+from ._compare import compare, compare_layers
+from ._model import Model, Port, command, load
+from ._picture import Picture, picture
 from ._session import Breakpoint, Session, Stop
 from ._trace import Trace
 
 __all__ = [
     "BadFileError", "Breakpoint", "CancelledError", "CannotWriteError", "DeviceError", "Error", "ExecutionError", "InternalError", "Model",
-    "Port", "Session", "Stop", "Trace", "UnsupportedError", "UsageError", "__version__", "command", "compare", "load",
+    "Picture", "Port", "Session", "Stop", "Trace", "UnsupportedError", "UsageError", "__version__", "command", "compare", "compare_layers",
+    "load", "picture",
 ]

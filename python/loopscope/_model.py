@@ -7,6 +7,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 from . import _loopscope
+from ._compare import compare_layers
 from ._options import Sources, from_engine, options, words
 
 _NUMPY = {"float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "complex64",
@@ -63,9 +64,10 @@ class Model:
     def run(self, inputs=None, **named):
         """Runs the model once: `run({"x": array})` or `run(x=array)` gives {name: array}.
 
-        An array must have the input's dtype and a shape that fits; C-contiguous ones are read where they lie, outputs are copies. Numbers and
-        lists take the input's dtype; a text is a source as after `-i NAME=` ("@7", "in.npy"). Errors: UsageError (a name, dtype or shape),
-        ExecutionError (with the address of the operator). Other threads of Python run meanwhile.
+        An array must have the input's dtype and a shape that fits. From 32 KiB on, C-contiguous ones are read where they lie (they must not
+        change while it runs), and outputs are the memory that the model computed them in, which is then theirs: nothing is copied. Numbers
+        and lists take the input's dtype; a text is a source as after `-i NAME=` ("@7", "in.npy"). Errors: UsageError (a name, dtype or
+        shape), ExecutionError (with the address of the operator). Other threads of Python run meanwhile.
         """
         if not named and not self._exotic and inputs is not None:
             for value in inputs.values():
@@ -143,6 +145,15 @@ class Model:
         command(*line, *words({**{k: v for k, v in self._options.items()}, **options(**given)}))
         return Trace(path, _owned=owned)
 
+    def values(self, inputs=None, **given):
+        """Runs the model and gives {name: array} of everything that its operators computed, in the order of the run; what loops computed
+        again and again as it was last. Keywords are options of `loopscope trace`. Errors: as run()."""
+        return self.trace(inputs, keep="...", **given).values()
+
+    def compare(self, inputs, layers, rtol=1e-5, atol=1e-6):
+        """Runs the model and holds it against a layer dump of another framework on the same inputs, {layer: array}: `compare_layers`."""
+        return compare_layers(self.values(inputs), layers, rtol, atol)
+
     def session(self, inputs=None, **given):
         """A debugger on this model: `Session(model.path, inputs, …)` with this model's options."""
         from ._session import Session
@@ -165,32 +176,3 @@ class Model:
 def load(path, **given):
     """Opens a model: .tflite, .circle, .pb, .pbtxt, .lsir, a SavedModel folder. See `Model`."""
     return Model(path, **given)
-
-
-def compare(got, want, rtol=1e-5, atol=1e-6):
-    """Holds arrays by name against others, a layer dump of another framework for example: a list of rows, the worst first.
-
-    Each row: name, equal (within |a - b| <= atol + rtol |b|; NaN equals NaN), max_abs, cosine, at (index of the largest difference), shape.
-    Names that only one side has are left out; a shape that differs counts as not equal.
-    """
-    rows = []
-    for name in got:
-        if name not in want:
-            continue
-        a, b = np.asarray(got[name]), np.asarray(want[name])
-        row = {"name": name, "shape": a.shape, "equal": False, "max_abs": float("nan"), "cosine": float("nan"), "at": None}
-        if a.shape == b.shape and a.dtype.kind in "biufc" and b.dtype.kind in "biufc":
-            x, y = a.astype(complex if "c" in a.dtype.kind + b.dtype.kind else float), b.astype(complex if "c" in a.dtype.kind + b.dtype.kind else float)
-            both = (x == y) | (np.isnan(x) & np.isnan(y))
-            difference = np.where(both, 0, np.abs(x - y))
-            row["equal"] = bool(np.all(both | (difference <= atol + rtol * np.abs(y))))
-            if a.size:
-                worst = int(np.nanargmax(difference)) if np.any(~np.isnan(difference)) else 0
-                row["max_abs"] = float(difference.ravel()[worst])
-                row["at"] = tuple(int(i) for i in np.unravel_index(worst, a.shape))
-                norm = float(np.linalg.norm(x.ravel()) * np.linalg.norm(y.ravel()))
-                row["cosine"] = float(abs(np.vdot(x.ravel(), y.ravel())) / norm) if norm > 0 else 1.0
-        else:
-            row["equal"] = a.shape == b.shape and bool(np.all(a == b))
-        rows.append(row)
-    return sorted(rows, key=lambda row: (row["equal"], -np.nan_to_num(row["max_abs"], nan=np.inf)))

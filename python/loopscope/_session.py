@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _loopscope
 from ._options import Sources, from_engine, options
+from ._picture import Picture
 
 
 class Stop(NamedTuple):
@@ -223,6 +224,10 @@ class Session:
     def print(self, expression):
         """As the debugger's `print` shows it."""
         return self.command(f"print {expression}").rstrip("\n")
+
+    def picture(self, expression):
+        """A value as Jupyter shows it: a heat map or a curve, with its statistics. Errors: UsageError."""
+        return Picture(self.evaluate(expression), expression)
 
     def why(self, question=""):
         """Where something came from: "nan gain", "loop", "branch", "acc[0]"."""

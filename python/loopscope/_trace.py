@@ -1,7 +1,11 @@
 """Recordings: what every operator and iteration of a run computed, in one SQLite file."""
 import json
 import os
+import tempfile
 
+import numpy as np
+
+from ._compare import compare_layers
 from ._model import command
 from ._options import options, words
 
@@ -40,6 +44,31 @@ class Trace:
         """Writes an answer as Parquet; needs pandas and pyarrow."""
         import pandas
         pandas.DataFrame(self.rows(what, **parameters)).to_parquet(path)
+
+    def arrays(self, pattern=None):
+        """{address: array} of the stored values, all or those that a pattern matches (".../add#*"), in the order of the run.
+
+        Level `values` stores outputs, what loops carry and NaN; with `keep="..."` when it is recorded all.
+        """
+        with tempfile.TemporaryDirectory(prefix="loopscope-") as folder:
+            path = os.path.join(folder, "values.npz")
+            command("export", self.path, *([pattern] if pattern else []), "-o", path)
+            with np.load(path) as stored:
+                return {name: stored[name] for name in stored.files}
+
+    def values(self):
+        """{name: array} of the stored values by their names in the model, of each the last one, in the order of the run."""
+        arrays, named = self.arrays(), {}
+        for row in self.rows("SELECT address, value FROM value_history ORDER BY step, address"):
+            if row["address"] in arrays:
+                name = row["value"] or row["address"]
+                named.pop(name, None)  # the last one counts, and stands where it was written
+                named[name] = arrays[row["address"]]
+        return named
+
+    def compare(self, layers, rtol=1e-5, atol=1e-6):
+        """Holds the stored values against a layer dump of another framework, {layer: array}: `compare_layers`."""
+        return compare_layers(self.values(), layers, rtol, atol)
 
     def diff(self, other, **given):
         """What `loopscope diff` says of this recording and another one."""

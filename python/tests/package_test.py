@@ -151,6 +151,84 @@ def test_compare():
     assert rows[1]["equal"]
 
 
+def test_large_arrays_change_hands_without_being_copied(tmp_path):
+    (tmp_path / "wide.lsir").write_text("lsir 1\ngraph main(x: f32[256,256]) {\n  y = neg(x) : f32[256,256]\n  return y\n}\n")
+    model = loopscope.load(tmp_path / "wide.lsir")
+    x = np.arange(256 * 256, dtype=np.float32).reshape(256, 256)
+    first = model.run({"x": x})["y"]
+    assert not first.flags.owndata and first.flags.writeable  # the engine's memory, now its own
+    second = model.run({"x": x + 1})["y"]
+    np.testing.assert_array_equal(first, -x)  # a later run leaves it alone
+    np.testing.assert_array_equal(second, -(x + 1))
+    second[0, 0] = 7
+    places = {first.ctypes.data, second.ctypes.data}
+    del first, second
+    model.run({"x": x})
+    assert model.run({"x": x})["y"].ctypes.data in places  # memory that came back is used again
+    with pytest.raises(loopscope.UsageError, match="missing"):
+        model.run({})
+    np.testing.assert_array_equal(model.run({"x": x[:, ::-1]})["y"], -x[:, ::-1])  # not contiguous: copied
+    unaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(x.shape)
+    np.testing.assert_array_equal(model.run({"x": unaligned})["y"], -x)
+    kept = model.run({"x": x})["y"]
+    del model
+    np.testing.assert_array_equal(kept, -x)  # and outlives the model
+
+
+def test_the_loop_around_a_model():
+    model = loopscope.load(sample("decoder.lsir"), calls=6,
+                           feed_back=["next_token=token", "next_position=position", "next_cache=cache"])
+    start = {"token": np.array([1], np.int32), "position": np.array([0], np.int32), "cache": np.zeros((8, 4), np.float32)}
+    out = model.run(start)
+    assert out["next_token"] == [5] and out["next_position"] == [6]
+    session = loopscope.Session(sample("decoder.lsir"), start, calls=6,
+                                feed_back=["next_token=token", "next_position=position", "next_cache=cache"])
+    session.break_at("call@3/main/add#8")
+    stop = session.run()
+    assert stop.address == "call@3/main/add#8" and stop.frames == ("host", "call@3", "call@3/main")
+    assert session.history("next_token").tolist() == [2, 5, 0, 5, 0, 5]
+    assert session.goto("call@5/main/add#11").step == 87
+
+
+def test_pictures_of_tensors():
+    session = loopscope.Session(sample("nan_at_613.lsir"), {"n": 1000})
+    session.break_at("nan")
+    session.run()
+    assert session.picture("state")._repr_svg_().count("<svg") == 1 and "state" in session.picture("state")._repr_html_()
+    shown = loopscope.picture(np.array([[1.0, -2.0], [np.nan, 0.0]]), "m")
+    assert shown._repr_svg_().count("<rect") == 4 and "#a020c0" in shown._repr_svg_()
+    assert shown.statistics() == {"min": -2, "max": 1, "mean": pytest.approx(-1 / 3), "std": pytest.approx(1.2472191), "zeros": 1, "nan": 1, "inf": 0}
+    assert loopscope.picture(np.zeros((3, 1000, 500)))._repr_svg_().count("<rect") <= 64 * 64  # thinned out
+    assert loopscope.picture(np.array([b"text"]))._repr_svg_() is None and "text" in loopscope.picture(np.array([b"text"]))._repr_html_()
+
+
+def test_compare_with_a_layer_dump():
+    model = loopscope.load(sample("layers_float.lsir"))
+    x = np.linspace(-1, 1, int(np.prod(model.inputs[0].shape)), dtype=np.float32).reshape(model.inputs[0].shape)
+    values = model.values({model.inputs[0].name: x})
+    assert list(values) == ["first", "second", "third"]
+    dump = {"first": values["first"], "second": values["second"] + 0.5, "other": x}
+    rows = model.compare({model.inputs[0].name: x}, dump)
+    assert [(row["name"], row["value"], row["equal"]) for row in rows] == [
+        ("first", "first", True), ("second", "second", False), ("other", None, False)]
+    assert rows[1]["max_abs"] == pytest.approx(0.5)
+    # As PyTorch names modules and lays out pictures, and Keras its layers.
+    picture = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
+    computed = {"functional/block1/conv/Conv2D": picture, "functional/block1/conv/Relu": picture * 2, "functional/block2/conv/Relu": picture * 3}
+    torch = {"block1.conv": np.moveaxis(picture * 2, -1, 1), "block2.conv": np.moveaxis(picture * 3, -1, 1)}
+    assert [(row["value"], row["equal"]) for row in loopscope.compare_layers(computed, torch)] == [
+        ("functional/block1/conv/Relu", True), ("functional/block2/conv/Relu", True)]
+
+
+def test_answers_become_tables(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    trace = loopscope.load(sample("collatz.lsir")).trace({"x": 27})
+    assert list(trace.query("branch-counts").columns) == ["op", "taken", "times", "first", "last"]
+    trace.to_parquet("branch-counts", tmp_path / "branches.parquet")
+    assert pandas.read_parquet(tmp_path / "branches.parquet")["times"].tolist() == [41, 70]
+
+
 def test_a_program_that_imports_it_ends_well():
     done = subprocess.run([sys.executable, "-c", "import loopscope; print(loopscope.__version__)"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
