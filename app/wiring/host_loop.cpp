@@ -70,6 +70,26 @@ Result<std::pair<std::string, std::string>> halves(const std::string& text, cons
     return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+/// Whether there are values of both shapes.
+bool agree(const Shape& a, const Shape& b)
+{
+    if (!a.hasRank() || !b.hasRank()) return true;
+    bool agrees = a.rank() == b.rank();
+    for (int d = 0; agrees && d < a.rank(); ++d) agrees = a[d] == b[d] || a[d] < 0 || b[d] < 0;
+    return agrees;
+}
+
+/// An input comes around in one way only.
+Status claim(LoopInput& input, Way way, const char* option)
+{
+    constexpr std::array kWays = {"", "has an entry for each call", "is fed back", "is computed"}; // by Way
+    if (input.way != Way::same)
+        return Error(ErrorCode::usage, "'" + input.port->name + "' " + kWays[static_cast<size_t>(input.way)] + " already")
+            .at("option '--" + std::string(option) + "'");
+    input.way = way;
+    return {};
+}
+
 Result<Plan> planOf(const RunTarget& target, const Arguments& arguments)
 {
     Plan plan;
@@ -82,9 +102,9 @@ Result<Plan> planOf(const RunTarget& target, const Arguments& arguments)
         LS_TRY(const auto names, halves(text, "feed-back", "OUT=IN"));
         LS_TRY(LoopInput* const input, inputOf(names.second));
         LS_TRY(input->from, findOutput(target, names.first));
-        input->way = Way::fed;
+        LS_CHECK_OK(claim(*input, Way::fed, "feed-back"));
         const Port& from = target.outputs[input->from];
-        if (from.type.dtype != input->port->type.dtype)
+        if (from.type.dtype != input->port->type.dtype || !agree(from.type.dynamicShape(), input->port->type.dynamicShape()))
             return Error(ErrorCode::usage, "'" + from.name + "' is no '" + input->port->name + "'")
                 .at("option '--feed-back'")
                 .found(shortType(from.type))
@@ -93,8 +113,7 @@ Result<Plan> planOf(const RunTarget& target, const Arguments& arguments)
     for (const std::string& text : arguments.all("let")) {
         LS_TRY(const auto parts, halves(text, "let", "IN=EXPRESSION"));
         LS_TRY(LoopInput* const input, inputOf(parts.first));
-        if (input->way != Way::same) return Error(ErrorCode::usage, "'" + parts.first + "' is fed back, too").at("option '--let'");
-        input->way = Way::computed;
+        LS_CHECK_OK(claim(*input, Way::computed, "let"));
         input->expression = parts.second;
     }
     for (const std::string& text : arguments.all("each")) {
@@ -105,9 +124,8 @@ Result<Plan> planOf(const RunTarget& target, const Arguments& arguments)
             name = option.name;
         }
         LS_TRY(LoopInput* const input, inputOf(name));
-        if (input->way != Way::same) return Error(ErrorCode::usage, "'" + name + "' is fed back, too").at("option '--each'");
+        LS_CHECK_OK(claim(*input, Way::sliced, "each"));
         if (!input->port->type.shape.hasRank()) return Error(ErrorCode::usage, "its rank is not known").at("option '--each'").found(name);
-        input->way = Way::sliced;
     }
     if (arguments.has("calls")) {
         LS_TRY(plan.calls, arguments.integer("calls", 1, 1, INT32_MAX));
