@@ -71,11 +71,10 @@ cp /etc/resolv.conf "$root/etc/"
 inside 'apt-get update -qq && apt-get install -qq -y --no-install-recommends /tmp/*.deb >/tmp/said 2>&1 || { cat /tmp/said; exit 1; }'
 inside "loopscope run /$sample -i x=27 && loopscope trace /$sample -i x=27 -o /tmp/t.lstrace && loopscope report /tmp/t.lstrace -o /tmp/t.html"
 if [ -f usr/bin/loopscope-gui ]; then
-    inside 'apt-get install -qq -y --no-install-recommends xvfb xauth >/dev/null 2>&1'
-    # Whoever is still open after seconds has opened.
-    code=0
-    inside "timeout 15 xvfb-run -a loopscope gui /$sample -i x=27" || code=$?
-    [ $code = 124 ] || fail "the window ended with $code"
+    inside 'apt-get install -qq -y --no-install-recommends xvfb xauth x11-utils >/dev/null 2>&1'
+    inside "xvfb-run -a sh -c 'loopscope gui /$sample -i x=27 & window=\$!; found=1
+        for second in \$(seq 30); do sleep 1; xwininfo -root -tree | grep -i collatz && { found=0; break; }; done
+        kill -0 \$window && kill \$window && exit \$found'" || fail "the window did not open the model"
 fi
 if [ -d usr/lib/python3 ]; then inside 'python3 -c "import loopscope; print(loopscope.__name__)"'; fi
 names=$(for package in "${packages[@]}"; do dpkg-deb -f "$package" Package; done | tr '\n' ' ') # apt refuses all where it does not know one
