@@ -221,7 +221,7 @@ private slots:
         QVERIFY2(address().startsWith("call@0/main"), qPrintable(address()));
         execute("goto end");
         execute("why stop");
-        QVERIFY(find<QTextBrowser>("consoleLog")->toPlainText().contains("while#0 stopped after 20 calls: call < calls was false"));
+        QVERIFY(find<QTextBrowser>("consoleLog")->toPlainText().contains("call stopped after 20 calls: call < calls was false"));
     }
 
     // 7. Who wrote this.
