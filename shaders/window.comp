@@ -12,6 +12,7 @@ layout(constant_id = 2) const int kStoreIn = 0;
 layout(constant_id = 3) const int kStoreFilter = 0;
 layout(constant_id = 4) const int kStoreOut = 0;
 layout(constant_id = 5) const bool kHasBias = false;
+layout(constant_id = 6) const bool kFours = false; ///< four channels an invocation: depthwise, f32, as many channels as the image has
 
 LS_READS(0, In)
 LS_READS(1, Filter)
@@ -28,9 +29,38 @@ layout(push_constant) uniform Parameters
     int zeroIn, zeroFilter, zeroOut, least, most;
 } p;
 
+void fourChannels(uint i)
+{
+    uint c = i % p.outChannels, x = i / p.outChannels % p.outWidth, y = i / (p.outChannels * p.outWidth) % p.outHeight;
+    uint image = i / (p.outChannels * p.outWidth * p.outHeight);
+    int top = int(y * (p.strides & 65535u)) - p.paddingY, left = int(x * (p.strides >> 16)) - p.paddingX;
+    vec4 sum = vec4(0.0);
+    for (uint ky = 0; ky < p.filterHeight; ++ky) {
+        int iy = top + int(ky * (p.dilations & 65535u));
+        if (iy < 0 || iy >= int(p.inHeight)) continue;
+        uint row = (image * p.inHeight + uint(iy)) * p.inWidth;
+        for (uint kx = 0; kx < p.filterWidth; ++kx) {
+            int ix = left + int(kx * (p.dilations >> 16));
+            if (ix < 0 || ix >= int(p.inWidth)) continue;
+            sum += v32In[((row + uint(ix)) * p.inChannels + c) / 4] * v32Filter[((ky * p.filterWidth + kx) * p.outChannels + c) / 4];
+        }
+    }
+    precise vec4 r = sum;
+    if (kHasBias) r = r + v32Bias[c / 4];
+    for (int e = 0; e < 4; ++e) {
+        if (!isNotNumber(r[e]) && r[e] < p.low) r[e] = p.low;
+        if (!isNotNumber(r[e]) && p.high < r[e]) r[e] = p.high;
+    }
+    v32Out[i / 4] = r;
+}
+
 void main()
 {
     uint i = elementIndex();
+    if (kFours) {
+        if (i * 4 < p.count) fourChannels(i * 4);
+        return;
+    }
     if (i >= p.count) return;
     uint c = i % p.outChannels, x = i / p.outChannels % p.outWidth, y = i / (p.outChannels * p.outWidth) % p.outHeight;
     uint image = i / (p.outChannels * p.outWidth * p.outHeight);

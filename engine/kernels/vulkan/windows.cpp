@@ -49,9 +49,13 @@ Result<PreparedKernel> plannedWindows(PlanBuilder builder, Code op, const Tensor
     std::vector<uint32_t> push(sizeof(p) / 4);
     std::memcpy(push.data(), &p, sizeof(p));
     const Place stage = w.stages.empty() ? w.in : builder.constant(std::span<const uint32_t>(w.stages));
+    const bool isPlain = *store == storeF32 && w.storeFilter == storeF32 && *out == storeF32;
+    const bool readsFours = op == windowDepthwise && isPlain && p.inChannels == p.outChannels && p.inChannels % 4 == 0;
     LS_CHECK_OK(builder.addElements(
-        Shader::window, {op, isFloat(input.dtype) ? inFloat : inInt, *store, w.storeFilter, *out, w.hasBias ? 1U : 0U},
-        {w.in, w.filter, w.hasBias ? w.bias : w.in, PlanBuilder::out(0), stage}, std::move(push), result.elementCount()));
+        Shader::window,
+        {op, isFloat(input.dtype) ? inFloat : inInt, *store, w.storeFilter, *out, w.hasBias ? 1U : 0U, readsFours ? 1U : 0U},
+        {w.in, w.filter, w.hasBias ? w.bias : w.in, PlanBuilder::out(0), stage}, std::move(push),
+        readsFours ? result.elementCount() / 4 : result.elementCount()));
     return builder.done();
 }
 

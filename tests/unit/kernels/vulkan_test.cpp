@@ -280,6 +280,11 @@ TEST(VulkanKernels, convolveAsTheReferenceKernelDoes)
                                            result, *device),
                               "")
                         << where;
+                    const TestTensor filters = random.tensor(DType::f32, Shape({1, filter, filter, channels}));
+                    EXPECT_EQ(differenceOf("depthwise_conv_2d", {image, filters, random.tensor(DType::f32, Shape({channels}))}, attributes,
+                                           Shape({2, sized(9), sized(11), channels}), *device),
+                              "")
+                        << where;
                 }
 }
 
