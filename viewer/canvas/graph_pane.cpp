@@ -386,7 +386,7 @@ void GraphPane::askValue()
     if (place.depth < 0 && !place.isElsewhere()) return m_canvas->cards().setValueCard({});
     m_document.bridge().ask(
         this, QStringLiteral("canvas value"),
-        [place, card, value = node.value](Inspector& inspector) mutable {
+        [place, card, value = node.value, graph = node.graph](Inspector& inspector) mutable {
             const auto note = [&](const Tensor* tensor) {
                 if (tensor != nullptr) card.lines = valueLines(*tensor);
             };
@@ -394,7 +394,7 @@ void GraphPane::askValue()
                 const ReadElsewhere read = readElsewhere(inspector, place, [&](const EndedInvocation& end) { note(end.value(value)); });
                 card.moment = momentText(read);
                 if (!read.why.empty()) card.lines = QStringList{QString::fromStdString(read.why)};
-            } else if (place.depth < inspector.position().depth) {
+            } else if (place.depth < inspector.position().depth && inspector.frame(place.depth).graph == graph) {
                 note(inspector.value(place.depth, value));
             }
             return card;
@@ -409,6 +409,7 @@ void GraphPane::askValues()
     if (m_canvas->camera().level() < kMarksFrom || !stop.started || stop.isDataflow || !m_canvas->scene()) return m_canvas->setValues({});
     struct Asked {
         ValuePlace place;
+        GraphId graph;
         std::vector<OperatorId> operators;
         QStringList ids;
     };
@@ -422,6 +423,7 @@ void GraphPane::askValues()
         const auto [found, isNew] = asked.try_emplace(invocationOf(node.id));
         Asked& frame = found->second;
         if (isNew) frame.place = m_document.valuePlace(found->first);
+        frame.graph = node.graph;
         if (frame.place.depth < 0 && !frame.place.isElsewhere()) continue;
         frame.operators.push_back(node.op);
         frame.ids.append(QString::fromStdString(node.id));
@@ -448,6 +450,7 @@ void GraphPane::askValues()
                     continue;
                 }
                 if (frame.place.depth < 0 || frame.place.depth >= inspector.position().depth) continue;
+                if (inspector.frame(frame.place.depth).graph != frame.graph) continue; // the run has gone on since
                 const std::vector<OperatorValues> values =
                     inspector.valuesOf(frame.place.depth, frame.operators, false, [&](const Tensor& tensor) {
                         left -= tensor.elementCount();

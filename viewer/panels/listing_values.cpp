@@ -29,6 +29,9 @@ ListingFacts factsHere(Inspector& inspector, const std::map<int, std::vector<Lis
     ListingFacts facts;
     const int innermost = inspector.position().depth - 1;
     for (const auto& [depth, asked] : questions) {
+        if (depth > innermost || asked.empty()) continue;
+        // The run may have gone on since this was asked, into another graph.
+        if (inspector.stopsInAddressOrder() && inspector.frame(depth).graph != asked.front().graph) continue;
         const ValueOf value = [&inspector, at = depth](ValueId id) { return inspector.value(at, id); };
         std::vector<OperatorValues> values;
         if (inspector.stopsInAddressOrder()) {

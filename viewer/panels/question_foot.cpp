@@ -125,8 +125,8 @@ void QuestionFoot::lookForNaN()
     if (place.depth < 0) return;
     m_document.bridge().ask(
         this, QStringLiteral("questions"),
-        [place, op = selection.op](Inspector& inspector) {
-            if (place.depth >= inspector.position().depth) return false;
+        [place, op = selection.op, graph = selection.graph](Inspector& inspector) {
+            if (place.depth >= inspector.position().depth || inspector.frame(place.depth).graph != graph) return false;
             const auto values = inspector.valuesOf(place.depth, {op}, false, [](const Tensor& tensor) { return firstElements(tensor); });
             return !values.empty() && values.front().age == OperatorValues::Age::current && values.front().abnormal;
         },

@@ -17,13 +17,16 @@ std::string earlierText(const EvaluatedValue& value, const ValueWriter& writer)
     return writer(*elements).text;
 }
 
+/// Whoever asks may mean another graph, out of which the run has come since.
+bool isOf(const Graph& graph, OperatorId op) { return op.valid() && static_cast<size_t>(op.index) < graph.operators.size(); }
+
 /// Operators that have not run in this invocation show what they gave in the one before.
 void addEarlier(const DebugTarget& target, int depth, const Graph& graph, const ValueWriter& writer, std::vector<OperatorValues>& operators)
 {
     std::string list;
     std::vector<size_t> owners;
     for (size_t i = 0; i < operators.size(); ++i) {
-        if (operators[i].age != OperatorValues::Age::none) continue;
+        if (operators[i].age != OperatorValues::Age::none || !isOf(graph, operators[i].op)) continue;
         for (const ValueId id : graph.op(operators[i].op).results) {
             list += (list.empty() ? "" : ", ") + ("prev(%\"" + graph.value(id).displayName() + "\")");
             owners.push_back(i);
@@ -54,6 +57,10 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
     for (const OperatorId op : operators) {
         OperatorValues shown;
         shown.op = op;
+        if (!isOf(graph, op)) {
+            values.push_back(std::move(shown));
+            continue;
+        }
         const bool ran = !frame.next.valid() || op.index < frame.next.index;
         for (const ValueId id : graph.op(op).results) {
             if (!ran) continue;

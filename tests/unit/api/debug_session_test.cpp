@@ -81,6 +81,19 @@ TEST(DebugSession, answers_on_the_engine_thread_in_order)
     EXPECT_EQ(session->progress().tag, "");
 }
 
+// A face asks about the stop that it shows, and the run may have gone on into another graph by then.
+TEST(DebugSession, operators_of_another_graph_have_no_values)
+{
+    const auto session = collatzSession();
+    EXPECT_EQ(text(session->begin({{}, false})), "main/while#0, step 0: step done");
+    const auto values = session->ask([](Inspector& inspector) {
+        return inspector.valuesOf(0, {OperatorId(0), OperatorId(7), OperatorId()}, true, [](const Tensor&) { return InlineValue(); });
+    });
+    ASSERT_TRUE(values.ok());
+    ASSERT_EQ(values->size(), 3U); // main has one operator
+    for (const OperatorValues& each : *values) EXPECT_NE(each.age, OperatorValues::Age::current);
+}
+
 TEST(DebugSession, a_signature_that_is_not_there_is_an_error)
 {
     OpenOptions options;
