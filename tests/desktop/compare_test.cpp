@@ -63,6 +63,7 @@ private slots:
         QCOMPARE(desk.nameOf(CompareSide::there), QString("quantized_layer.lsir on xnnpack kernels"));
         QVERIFY2(m_window->windowTitle().startsWith("quantized_layer.lsir against xnnpack kernels"), qPrintable(m_window->windowTitle()));
         QVERIFY(!desk.canSwap());
+        QVERIFY(m_window->area()->panel("panelCompareA")->isVisible()); // not the graph, whose tab lies beside it
         QCOMPARE(m_window->document()->backend().inputs().front().source, std::string("@1"));
     }
 

@@ -85,6 +85,7 @@ void WindowComparison::run()
         filled = true;
     }
     m_window.setTask(Task::compare);
+    m_window.area()->show("panelCompareA", true); // not the whole graph, in which the keyboard was
     m_window.panelCommand("panelDifferences", "compare");
     if (filled) m_window.status()->say(tr("A and B run on the same input, filled with seed %1").arg(QLatin1String(kCompareInput + 1)));
 }
