@@ -28,11 +28,14 @@ FlatGraph::FlatGraph(const Model& model, GraphId root, bool opens) : places{{roo
 
 void FlatGraph::findPlaces()
 {
-    std::vector<int> calls(m_model.graphs.size(), 0);
-    for (const Graph& graph : m_model.graphs)
-        for (const Operator& op : graph.operators)
+    std::vector<int> calls(m_model.graphs.size(), 0); // from what the root reaches: other signatures may call the same functions
+    std::vector<GraphId> reached{places.front().graph};
+    for (size_t g = 0; g < reached.size(); ++g)
+        for (const Operator& op : m_model.graph(reached[g]).operators)
             for (const Callee& callee : calleesOf(op))
-                if (m_model.hasGraph(callee.graph)) ++calls[static_cast<size_t>(callee.graph.index)];
+                if (m_model.hasGraph(callee.graph) && ++calls[static_cast<size_t>(callee.graph.index)] == 1 &&
+                    callee.graph != reached.front())
+                    reached.push_back(callee.graph);
     calls[static_cast<size_t>(places.front().graph.index)] = 2; // the root is not entered again
     for (size_t p = 0; p < places.size(); ++p) {
         const Graph& graph = at(static_cast<int>(p));

@@ -9,7 +9,7 @@
 
 namespace loopscope {
 
-/// Only functions that are called at one place of the model are opened; loops and branches stay closed.
+/// Only functions that are called at one place of what the graph reaches are opened; loops and branches stay closed.
 class FlatGraph {
 public:
     /// A graph, and the calls that lead to it from the one that was asked for.

@@ -1,4 +1,5 @@
 // Which operators of two models belong together: by name, by what stands between named neighbours, on every way through their calls.
+#include "engine/debug/graph_diff/rewrites.h"
 #include "engine/debug/graph_diff/structure_pairing.h"
 #include "engine/debug/reference/operator_match.h"
 #include "tests/unit/debug/inspect_models.h"
@@ -6,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace loopscope::testing {
 namespace {
@@ -105,6 +108,29 @@ TEST(Pairing, OpensFunctionsOnEitherSideAndPairsWhatAFusedOperatorGives)
     EXPECT_EQ(partnerOf(flat, called, GraphId(0), GraphId(0), "first"), "clamped behind 1 calls, by structure");
     EXPECT_EQ(partnerOf(flat, called, GraphId(0), GraphId(0), "last"), "turned behind 1 calls, by structure");
     EXPECT_EQ(ValuePairing::create(flat, GraphId(0), called, GraphId(0)).summary().paired, 3);
+}
+
+// As SavedModels have it: another signature, which does not run here, calls the same function.
+TEST(Pairing, FunctionsThatOtherRootsCallAreOpenedAllTheSame)
+{
+    const std::string other = "graph other(x: f32[2,3], w: f32[3,2], b: f32[2]) {\n"
+                              "  again = PartitionedCall(x, w, b) Tin=[f32, f32, f32] Tout=[f32] f=@layer : (f32[2,2])\n"
+                              "  return again=again\n}\n";
+    const Model called = textModel((kCalledLayer + other).c_str()), flat = textModel(kFlatLayer);
+    EXPECT_EQ(partnerOf(called, flat, GraphId(1), GraphId(0), "clamped"), "first behind 0 calls, by structure");
+}
+
+TEST(Pairing, RewritesAreWhatSeveralOperatorsBecame)
+{
+    const Model called = textModel(kCalledLayer), flat = textModel(kFlatLayer);
+    const std::vector<GraphRewrite> rewrites = rewritesBetween(called, GraphId(0), flat, GraphId(0));
+    ASSERT_EQ(rewrites.size(), 1U);
+    ASSERT_EQ(rewrites[0].here.size(), 3U); // the product, the sum and what it is clamped by
+    EXPECT_EQ(rewrites[0].here[0].graph, GraphId(1));
+    EXPECT_EQ(called.graph(GraphId(1)).op(rewrites[0].here[0].op).name, "dense");
+    ASSERT_EQ(rewrites[0].there.size(), 1U);
+    EXPECT_EQ(flat.graph(GraphId(0)).op(rewrites[0].there[0].op).kind.name, "fully_connected");
+    EXPECT_TRUE(rewritesBetween(flat, GraphId(0), flat, GraphId(0)).empty());
 }
 
 TEST(Pairing, LeavesAloneWhatIsAlikeByChance)
