@@ -49,6 +49,33 @@ public:
         return {};
     }
 
+    LstmCellMatch matchFirst(ValueId nextOutput)
+    {
+        const Operator* const root = of(nextOutput, "mul");
+        if (root == nullptr) return {};
+        for (const auto& [gate, squashed] : eitherOrder(*root)) {
+            const Operator* const act = producerIn(m_graph, squashed);
+            const Operator* const added = act != nullptr && act->inputs.size() == 1 ? of(act->inputs[0], "mul") : nullptr;
+            if (added == nullptr) continue;
+            m_cell = {};
+            m_sum = {};
+            m_cell.isFirst = true;
+            m_cell.activation = neutralKind(act->kind);
+            m_cell.nextCell = behindIdentities(m_graph, act->inputs[0]);
+            for (const auto& [input, candidate] : eitherOrder(*added)) {
+                const Operator* const own = producerIn(m_graph, candidate);
+                if (own == nullptr || own->inputs.size() != 1 || neutralKind(own->kind) != m_cell.activation) continue;
+                m_cell.gates = {gateOf(input), -1, partOf(own->inputs[0]), gateOf(gate)};
+                if (std::ranges::count(m_cell.gates, -1) != 1) continue;
+                m_cell.gates[1] = 6 - m_cell.gates[0] - m_cell.gates[2] - m_cell.gates[3];
+                for (const ValueId value : {nextOutput, squashed, act->inputs[0], candidate}) note(value);
+                preactivation();
+                return m_cell;
+            }
+        }
+        return {};
+    }
+
 private:
     const Operator* of(ValueId value, std::string_view kind) const { return producerIn(m_graph, value, kind, 2); }
 
@@ -181,12 +208,13 @@ private:
             }
             note(term);
             if (product->bias.valid()) m_cell.biases.push_back(product->bias);
-            const bool isState = !m_cell.h.valid() && holdsState(product->left);
+            const bool isState = !m_cell.isFirst && !m_cell.h.valid() && holdsState(product->left);
             if (!isState && m_cell.x.valid()) return refuse("neither product is of the state");
             (isState ? m_cell.h : m_cell.x) = product->left;
             (isState ? m_cell.recurrent : m_cell.kernel) = *product;
         }
-        if (!m_cell.h.valid() || !m_cell.x.valid()) refuse("the sum is not of a product with the input and one with the state");
+        if (m_cell.h.valid() == m_cell.isFirst || !m_cell.x.valid())
+            refuse("the sum is not of a product with the input and one with the state");
     }
 
     const Graph& m_graph;
@@ -200,6 +228,12 @@ private:
 LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::vector<ValueId>& states)
 {
     return CellMatcher(graph, states).match(nextOutput);
+}
+
+LstmCellMatch matchFirstLstmCell(const Graph& graph, ValueId nextOutput)
+{
+    static const std::vector<ValueId> none;
+    return CellMatcher(graph, none).matchFirst(nextOutput);
 }
 
 bool addBias(LstmWeights& weights, const Numbers& bias)

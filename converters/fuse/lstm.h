@@ -29,12 +29,16 @@ struct LstmCellMatch {
     std::string activation;            ///< "tanh", "relu"
     std::vector<OperatorId> ops;       ///< what computes h'
     std::string refused;               ///< it looks like one, and why it is none
+    bool isFirst = false;              ///< it begins with zeros, and what they add up to is gone: neither h nor c, nor recurrent weights
     bool isCell() const { return nextCell.valid() && refused.empty(); }
 };
 
 /// Looks at what computes `nextOutput`. `states`: values that may hold h before the step; empty: what another cell computes together with
 /// c, or a constant. Nothing found: neither isCell() nor refused.
 LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::vector<ValueId>& states);
+
+/// The same for a cell that begins with zeros, which converters take out: h' = sigmoid(o) · act(sigmoid(i) · act(z)).
+LstmCellMatch matchFirstLstmCell(const Graph& graph, ValueId nextOutput);
 
 /// A GRU's cell: h' = z · h + (1 − z) · tanh(n), z and r = sigmoid(parts of both sums), n = part of one + r · part of the other.
 struct GruCellMatch {
@@ -76,5 +80,8 @@ OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& nam
 /// The last step of [time, …] (or of dimension `axis`): with `keeps` as a sequence of one.
 OperatorDraft lastStepDraft(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before);
 ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before);
+
+/// Cells one after the other, the last of which is `root`.
+Outcome unrolledLstm(Site& site, OperatorId root);
 
 } // namespace loopscope::fusing

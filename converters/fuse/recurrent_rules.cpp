@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char *kTo = "UNIDIRECTIONAL_SEQUENCE_LSTM", *kGru = "GRU";
 
-Outcome refused(std::string reason) { return Outcome::declined(kTo, std::move(reason)); }
-
 /// One loop, looked at as a recurrent layer.
 class LoopReader {
 public:
@@ -170,6 +168,15 @@ private:
         return numbers != nullptr && std::ranges::all_of(numbers->values, [](float value) { return value == 0; });
     }
 
+    /// What a state begins with; in a file of TFLite zeros that are stored, for they may come out of something.
+    ValueId stateOf(size_t k, const std::string& name)
+    {
+        const Value& initial = m_loop.initial(k);
+        if (m_site.isTensorFlow() || initial.role == ValueRole::constant) return m_loop.op().inputs[k];
+        const std::vector<float> zeros(static_cast<size_t>(initial.type.shape.elementCount()), 0.0F);
+        return m_site.constant(name, initial.type.shape, std::span<const float>(zeros), m_id);
+    }
+
     std::string readWeights()
     {
         m_weights.gates = m_cell.gates;
@@ -191,8 +198,13 @@ private:
         const std::string name = m_site.nameOf(m_id) + "/fused";
         const Shape& shape = m_loop.shape();
         const auto output = static_cast<size_t>(m_output), state = static_cast<size_t>(m_state);
-        const LstmNode node = {
-            m_loop.sequence(), m_loop.op().inputs[output], m_loop.op().inputs[state], m_weights, upperCase(m_cell.activation), true, true};
+        const LstmNode node = {m_loop.sequence(),
+                               stateOf(output, name + "/h0"),
+                               stateOf(state, name + "/c0"),
+                               m_weights,
+                               upperCase(m_cell.activation),
+                               true,
+                               true};
         OperatorDraft draft = lstmDraft(m_site, node, name, m_id);
         draft.name = name;
         draft.controlInputs = m_loop.op().controlInputs;
@@ -229,81 +241,6 @@ private:
 Outcome loopedLstm(Site& site, OperatorId root) { return LoopReader(site, root, false).read(); }
 
 Outcome loopedGru(Site& site, OperatorId root) { return site.isForCircle() ? LoopReader(site, root, true).read() : Outcome::nothing(); }
-
-/// The step of a sequence that a value is, by the Unpack that takes it apart; −1: none.
-int stepOf(const Graph& graph, ValueId value, OperatorId& unpack)
-{
-    value = behindIdentities(graph, value);
-    if (!value.valid() || graph.value(value).role != ValueRole::result) return -1;
-    const Operator& op = graph.op(graph.value(value).producer);
-    if (op.kind.name != "Unpack" || attributeInt(op.attributes, "axis", 0) != 0 || op.inputs.size() != 1) return -1;
-    unpack = graph.value(value).producer;
-    return graph.value(value).slot;
-}
-
-/// Cells one after the other, the last of which is `root`.
-Outcome unrolledLstm(Site& site, OperatorId root)
-{
-    const Graph& graph = site.editor().graph();
-    if (!site.isTensorFlow()) return Outcome::nothing();
-    std::vector<LstmCellMatch> cells;
-    OperatorId unpack;
-    ValueId output = graph.op(root).results[0];
-    for (int expected = -1;; --expected) {
-        LstmCellMatch cell = matchLstmCell(graph, output, {});
-        OperatorId from;
-        const int step = cell.isCell() ? stepOf(graph, cell.x, from) : -1;
-        if (step < 0 || (unpack.valid() && from != unpack)) return Outcome::nothing();
-        unpack = from;
-        if (expected < 0) expected = static_cast<int>(graph.op(unpack).results.size()) - 1;
-        if (step != expected) return Outcome::nothing(); // no last one, or not in order
-        output = cell.h;
-        cells.push_back(std::move(cell));
-        if (step == 0) break;
-    }
-    const LstmCellMatch &first = cells.back(), &last = cells.front();
-    LstmWeights weights;
-    weights.gates = last.gates;
-    for (const auto& [product, to] : {std::pair(&last.kernel, &weights.kernel), std::pair(&last.recurrent, &weights.recurrent)}) {
-        const Numbers* const numbers = site.constants().floats(site.behindIdentities(product->weights));
-        if (numbers == nullptr) return refused("the weights are no constants");
-        *to = straightWeights(*numbers, product->isTurned);
-    }
-    for (const ValueId bias : last.biases) {
-        const Numbers* const numbers = site.constants().floats(site.behindIdentities(bias));
-        if (numbers == nullptr) return refused("the weights are no constants");
-        if (!addBias(weights, *numbers)) return refused("the biases are of different sizes");
-    }
-    std::vector<OperatorId> ops;
-    for (const LstmCellMatch& cell : cells) {
-        if (cell.gates != last.gates || cell.activation != last.activation) return refused("the cells differ");
-        std::vector<ValueId> own = cell.biases, others = last.biases;
-        for (const auto& [product, to] : {std::pair(&cell, &own), std::pair(&last, &others)})
-            to->insert(to->end(), {product->kernel.weights, product->recurrent.weights});
-        const auto behind = [&](ValueId value) { return site.behindIdentities(value); };
-        if (!std::ranges::equal(own, others, {}, behind, behind)) return refused("the cells have different weights");
-        for (const OperatorId op : cell.ops)
-            if (op != root && std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
-    }
-    ops.push_back(root);
-    for (const ValueId state : {first.h, first.c})
-        if (!graph.value(site.behindIdentities(state)).type.shape.isStatic()) return refused("the batch size of h0 and c0 is unknown");
-    const ValueId sequence = graph.op(unpack).inputs[0];
-    const Shape shape = graph.value(site.behindIdentities(sequence)).type.dynamicShape();
-    if (shape.rank() != 3) return refused("the shape of the sequence is not known");
-    const LstmNode node = {sequence, first.h, first.c, weights, upperCase(last.activation), true, true};
-    if (std::string reason = unfitWeights(node.weights, shape[2]); !reason.empty()) return refused(std::move(reason));
-    if (std::optional<std::string> reason = site.outliveAny(ops, root)) return refused(*reason);
-    const std::string name = site.nameOf(root) + "/fused";
-    OperatorDraft draft = lstmDraft(site, node, name, root);
-    draft.name = name;
-    draft.results = {TensorType(DType::f32, Shape{shape[0], shape[1], weights.kernel.shape[1] / 4})};
-    const OperatorId made = site.editor().insert(std::move(draft), Sources(std::span<const OperatorId>(ops)), InsertPoint::before(root));
-    ops.insert(ops.begin(), unpack);
-    site.bypass(root, lastStep(site, site.editor().op(made).results[0], 0, false, name + "/last", root), ops);
-    site.addParts(made, {});
-    return Outcome::made(made);
-}
 
 } // namespace
 
