@@ -21,6 +21,7 @@ Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section)
         constantEvaluator(),
         {GraphId(0), namesIn({section.value("of")}), namesIn({section.value("wrt")}), namesIn({section.value("recompute")})},
         {namesIn({section.value("only")}), namesIn({section.value("skip")}), section.value("composites"),
+         std::strtod(section.value("near", "0").c_str(), nullptr), section.hasWord("tanh"),
          std::strtoll(section.value("weights", "0").c_str(), nullptr, 10)}};
     LS_TRY(std::vector<PassRun> runs, runPasses(model, plan, context));
     RewriteReport all;
@@ -41,6 +42,8 @@ Result<std::vector<std::string>> provedLines(const Model& before, const LtestSec
     options.skipped = namesIn({section->value("skip")});
     options.isReverse = section->hasWord("unfuse");
     options.isForCircle = section->value("for") == "circle";
+    options.nearness = std::strtod(section->value("near", "0").c_str(), nullptr);
+    options.fusesTanh = section->hasWord("tanh");
     if (section->value("composites") == "body") options.composites = Composites::body;
     if (before.dialect == Dialect::tf) {
         const RunSelection asked = {namesIn({section->value("feed")}), namesIn({section->value("fetch")}),

@@ -60,6 +60,10 @@ Result<FusionOptions> optionsOf(LoadedModel& file, const Arguments& arguments)
     options.only = wordsOf(arguments.text("passes"));
     options.skipped = wordsOf(arguments.text("skip"));
     options.isReverse = arguments.has("unfuse");
+    options.fusesTanh = arguments.has("tanh");
+    LS_TRY(options.nearness, arguments.real("near", 0));
+    if (!(options.nearness >= 0 && options.nearness < 1))
+        return Error(ErrorCode::usage, "--near").found("'" + arguments.text("near") + "'").expected("a part between 0 and 1");
     LS_TRY(options.composites, compositesOf(arguments.text("composites"), Composites::operators));
     if (file.model.dialect != Dialect::tf) return options;
     LS_TRY(RunSelection selection, selectionFromArguments(file, arguments));

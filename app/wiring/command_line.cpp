@@ -122,6 +122,8 @@ constexpr std::array kOptions = {
     OptionSpec{"skip", 0, "LIST", "none", "passes, or rules of fuse, to leave out", false},
     OptionSpec{"why", 0, "OPERATOR", "none", "fuse: only tell why the operator was not fused, or into what", false},
     OptionSpec{"unfuse", 0, "", "", "fuse: the other way: operators become what they are made of, where nothing is lost", false},
+    OptionSpec{"near", 0, "R", "0", "fuse: constants may be off those of a pattern by this part of them; what is so is approximate", false},
+    OptionSpec{"tanh", 0, "", "", "fuse: TANH goes into other operators, for runtimes whose kernels run it there", false},
     OptionSpec{"composites", 0, "operator|keep|body", "keep; of fuse operator",
                "composites of StableHLO: the operator of their name, themselves, or what their body computes", false},
     OptionSpec{"of", 0, "NAME", "none", "the values whose gradient is computed: the sum of all their elements (a,b)", true},

@@ -7,8 +7,9 @@ namespace loopscope::fusing {
 namespace {
 
 /// "RELU" of the operator; empty: it is no activation that kernels run inside another operator.
-std::string activationName(std::string_view kind)
+std::string activationName(std::string_view kind, const Site& site)
 {
+    if (kind == "tanh" && site.fusesTanh()) return "TANH";
     if (kind == "relu") return "RELU";
     if (kind == "relu6") return "RELU6";
     return kind == "relu_n1_to_1" ? "RELU_N1_TO_1" : "";
@@ -50,7 +51,7 @@ bool hasOneScale(const TensorType& a, const TensorType& b)
 Outcome fuseActivation(Site& site, OperatorId root)
 {
     const Operator activationOp = site.editor().op(root);
-    const std::string activation = activationName(neutralKind(activationOp.kind));
+    const std::string activation = activationName(neutralKind(activationOp.kind), site);
     std::vector<OperatorId> ops;
     const OperatorId producer = site.producer(activationOp.inputs.at(0), &ops);
     if (!producer.valid() || activation.empty()) return Outcome::nothing();
@@ -70,6 +71,7 @@ Outcome fuseActivation(Site& site, OperatorId root)
     const bool isQuantized = hasOneScale(site.typeOf(before.results[0]), site.typeOf(activationOp.results[0]));
     if (isQuantized) affine.reset(); // stored numbers are clamped where they are
     if (affine && !affine->refused.empty()) return declined(affine->refused);
+    if (isQuantized && activation == "TANH") return declined("quantized numbers are only clamped");
     const DType dtype = site.editor().value(before.results[0]).type.dtype;
     if (dtype != DType::f32 && !isQuantized)
         return declined("element type " + std::string(dtypeName(dtype)) + ": the result would have to be requantized");
@@ -80,6 +82,7 @@ Outcome fuseActivation(Site& site, OperatorId root)
     // RELU inside an operator is a clamp to the largest float.
     const auto whileFinite = [&, id = site.editor().value(before.results[0]).id](OperatorId made) {
         Outcome outcome = Outcome::made(made);
+        if (both == "TANH") outcome.note = "TFLite's own kernels do not run it there: only a runtime that does can prove it";
         if (both == "RELU" && !isQuantized) outcome.domain = FusionDomain{id, "is finite", 0};
         return outcome;
     };
@@ -102,6 +105,7 @@ Outcome declineActivation(Site& site, OperatorId root)
 {
     const Operator& op = site.editor().op(root);
     const OperatorId producer = site.producer(op.inputs.at(0));
+    if (neutralKind(op.kind) == "tanh" && site.fusesTanh()) return Outcome::nothing();
     if (!producer.valid() || !readAffine(site, producer)) return Outcome::nothing();
     const std::string name = upperCase(neutralKind(op.kind));
     return Outcome::declined(site.labelOf(producer) + "+" + name, name + " is no clamp: kernels do not run it inside another operator");
@@ -112,7 +116,7 @@ Outcome declineActivation(Site& site, OperatorId root)
 std::span<const Rule> activationRules()
 {
     static const std::vector<Rule> rules = {
-        {"activation", FusionEquality::exact, {}, "", nullptr, {"relu", "relu6", "relu_n1_to_1"}, fuseActivation, true},
+        {"activation", FusionEquality::exact, {}, "", nullptr, {"relu", "relu6", "relu_n1_to_1", "tanh"}, fuseActivation, true},
         {"activation-kept", FusionEquality::exact, {}, "", nullptr, {"tanh", "logistic", "hard_swish", "gelu"}, declineActivation, true},
     };
     return rules;

@@ -73,7 +73,7 @@ class GraphFuser {
 public:
     GraphFuser(Model& model, GraphId graph, const RuleTable& table, const std::unordered_set<std::string>& keeps,
                const FusionOptions& options, FusionReport& report)
-        : m_site(model, graph, keeps, options.mostWeightBytes, options.isForCircle),
+        : m_site(model, graph, keeps, options),
           m_graph(model.graph(graph).id),
           m_table(table),
           m_options(options),
@@ -196,6 +196,7 @@ private:
         if (outcome.fused.valid()) {
             const bool isComposite = rule == kComposites;
             std::vector<std::string> from = isComposite ? originsOf(m_site.editor().op(outcome.fused), outcome.fused) : m_site.lastFrom();
+            if (outcome.isApproximate) equality = FusionEquality::approximate;
             std::string to = outcome.to.empty() ? m_site.labelOf(outcome.fused) : std::move(outcome.to);
             Fusion& made = m_report.rewrites.emplace_back(
                 Fusion{rule, m_graph, m_site.nameOf(outcome.fused), std::move(to), std::move(from), equality, where});

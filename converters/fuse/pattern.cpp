@@ -253,9 +253,7 @@ private:
         assign(wanted, found.factors, 0, taken, match, best);
         if (!best) return false;
         match = std::move(*best);
-        if (!isNearly(found.scale, scale))
-            match.violations.push_back("constant " + numberText(static_cast<float>(found.scale)) + " should be " +
-                                       numberText(static_cast<float>(scale)));
+        if (!isNearly(found.scale, scale)) isOther(found.scale, scale, match);
         takeOps(found.ops, match);
         return true;
     }
@@ -296,9 +294,7 @@ private:
         addends(wanted, found.terms, 0, taken, match, best);
         if (!best) return false;
         match = std::move(*best);
-        if (!takesAny && !isNearly(found.constant, constant))
-            match.violations.push_back("constant " + numberText(static_cast<float>(found.constant)) + " should be " +
-                                       numberText(static_cast<float>(constant)));
+        if (!takesAny && !isNearly(found.constant, constant)) isOther(found.constant, constant, match);
         takeOps(found.ops, match);
         return true;
     }
@@ -326,14 +322,21 @@ private:
         const Numbers* const numbers = m_site.constants().floats(value);
         if (numbers == nullptr) return false;
         if (numbers->isSplat() && enlargesNothing(*numbers, match)) {
-            if (!isNear(numbers->values[0], term.number))
-                match.violations.push_back("constant " + numberText(numbers->values[0]) + " should be " + term.text);
+            if (!isNear(numbers->values[0], term.number)) isOther(numbers->values[0], term.number, match);
             return true;
         }
         if (!numbers->isOne() || numbers->shape.rank() > 1) match.violations.push_back("constant " + term.text + " is no scalar");
-        else if (!isNear(numbers->values[0], term.number))
-            match.violations.push_back("constant " + numberText(numbers->values[0]) + " should be " + term.text);
+        else if (!isNear(numbers->values[0], term.number)) isOther(numbers->values[0], term.number, match);
         return true;
+    }
+
+    /// A constant that is not the pattern's: near enough for who asks for that, or a violation.
+    void isOther(double is, double wanted, Match& match) const
+    {
+        const std::string own = numberText(static_cast<float>(is)), of = numberText(static_cast<float>(wanted));
+        if (m_site.nearness() > 0 && std::fabs(is - wanted) <= m_site.nearness() * std::fabs(wanted))
+            match.loose.push_back("constant " + own + " taken for " + of);
+        else match.violations.push_back("constant " + own + " should be " + of);
     }
 
     /// Whether x is as large as the constant at least.
@@ -451,7 +454,7 @@ Outcome replaceBy(const Term& term, Site& site, Match& match)
     }
     if (term.kind == Term::Kind::value) {
         site.bypass(root, match.value(term.text), match.ops);
-        return {root, "its operand", "", "", {}};
+        return {root, "its operand", "", "", {}, "", false};
     }
     OperatorDraft draft;
     draft.kind = {"tfl", term.text};
@@ -555,6 +558,8 @@ Outcome applyRule(const Rule& rule, Site& site, OperatorId root)
             Outcome outcome = replaceBy(termOf(rule.replacement), site, match);
             if (isExpression(termOf(rule.replacement))) outcome.to = rule.replacement;
             outcome.domain = std::move(domain);
+            for (const std::string& loose : match.loose) outcome.note += (outcome.note.empty() ? "" : ", ") + loose;
+            outcome.isApproximate = !match.loose.empty();
             return outcome;
         }
         const bool isReverse = isExpression(termOf(rule.replacement));

@@ -22,6 +22,7 @@ struct Match {
     std::vector<std::pair<std::string, OperatorId>> named;
     std::vector<OperatorId> ops; ///< inner ones first, the root last
     std::vector<std::string> violations;
+    std::vector<std::string> loose; ///< constants that are only near, with FusionOptions::nearness
 
     ValueId value(std::string_view name) const;
     OperatorId op(std::string_view name) const;

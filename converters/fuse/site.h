@@ -35,23 +35,24 @@ struct Outcome {
     std::string reason;     ///< declined
     std::string label = {}; ///< recognised, and left as it is
     std::optional<FusionDomain> domain = {};
-    std::string note = {}; ///< fused: what else is to be said of it
+    std::string note = {};      ///< fused: what else is to be said of it
+    bool isApproximate = false; ///< fused: whatever the rule promises
     static Outcome nothing() { return {}; }
-    static Outcome labelled(std::string name) { return {{}, {}, {}, std::move(name), {}, {}}; }
-    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_), {}, {}, {}}; }
-    static Outcome made(OperatorId op) { return {op, {}, {}, {}, {}, {}}; }
+    static Outcome labelled(std::string name) { return {{}, {}, {}, std::move(name), {}, {}, false}; }
+    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_), {}, {}, {}, false}; }
+    static Outcome made(OperatorId op) { return {op, {}, {}, {}, {}, {}, false}; }
 };
 
 class Site {
 public:
-    Site(Model& model, GraphId graph, const std::unordered_set<std::string>& keeps, int64_t mostWeightBytes, bool isForCircle)
+    Site(Model& model, GraphId graph, const std::unordered_set<std::string>& keeps, const FusionOptions& options)
         : m_model(model),
           m_graphId(graph),
           m_editor(model, graph),
           m_constants(m_editor),
           m_keeps(keeps),
-          m_mostWeightBytes(mostWeightBytes),
-          m_isForCircle(isForCircle || model.dialect == Dialect::circle)
+          m_options(options),
+          m_isForCircle(options.isForCircle || model.dialect == Dialect::circle)
     {
     }
 
@@ -61,7 +62,9 @@ public:
     const Model& model() const { return m_model; }
     bool isTensorFlow() const { return m_model.dialect == Dialect::tf; }
     bool isForCircle() const { return m_isForCircle; } ///< operators that only Circle has may come out
-    int64_t mostWeightBytes() const { return m_mostWeightBytes; }
+    int64_t mostWeightBytes() const { return m_options.mostWeightBytes; }
+    double nearness() const { return m_options.nearness; }
+    bool fusesTanh() const { return m_options.fusesTanh; }
     const TensorType& typeOf(ValueId value) const { return m_editor.value(value).type; }
     /// The shape that is written down, or follows from the operands of windows and of what works element by element.
     Shape shapeOf(ValueId value, int depth = 0) const;
@@ -117,7 +120,7 @@ private:
     GraphEditor m_editor;
     ConstantReader m_constants;
     const std::unordered_set<std::string>& m_keeps;
-    int64_t m_mostWeightBytes;
+    const FusionOptions& m_options;
     bool m_isForCircle;
     std::unordered_map<int32_t, std::set<std::string>> m_parts;
     std::vector<std::string> m_lastFrom;

@@ -16,6 +16,8 @@ Result<RewriteReport> fuseOrUnfuse(Model& model, const PassContext& context, boo
         options.keeps.insert(options.keeps.end(), names->begin(), names->end());
     options.only = context.rules.only;
     options.skipped = context.rules.skipped;
+    options.nearness = context.rules.nearness;
+    options.fusesTanh = context.rules.fusesTanh;
     if (context.rules.mostWeightBytes > 0) options.mostWeightBytes = context.rules.mostWeightBytes;
     if (model.dialect == Dialect::tf && !context.visible.fetches.empty()) // who knows what is run may open calls
         options.selection = {context.visible.feeds, context.visible.fetches, context.visible.targets};

@@ -28,6 +28,8 @@ struct GradientNames {
 struct RuleNames {
     std::vector<std::string> only, skipped;
     std::string composites;      ///< "keep", "body"; else operators
+    double nearness = 0;         ///< FusionOptions::nearness
+    bool fusesTanh = false;      ///< FusionOptions::fusesTanh
     int64_t mostWeightBytes = 0; ///< FusionOptions::mostWeightBytes; 0: what that is by itself
 };
 
