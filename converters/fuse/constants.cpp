@@ -54,6 +54,10 @@ Unary unaryFunction(std::string_view kind)
     if (kind == "sqrt") return [](float x) { return std::sqrt(x); };
     if (kind == "rsqrt") return [](float x) { return 1.0F / std::sqrt(x); };
     if (kind == "square") return [](float x) { return x * x; };
+    if (kind == "abs") return [](float x) { return std::fabs(x); };
+    if (kind == "exp") return [](float x) { return std::exp(x); };
+    if (kind == "log") return [](float x) { return std::log(x); };
+    if (kind == "reciprocal") return [](float x) { return 1.0F / x; };
     if (kind == "identity" || kind == "cast" || kind == "dequantize") return [](float x) { return x; };
     return nullptr;
 }
@@ -65,6 +69,9 @@ Binary binaryFunction(std::string_view kind)
     if (kind == "sub") return [](float a, float b) { return a - b; };
     if (kind == "mul") return [](float a, float b) { return a * b; };
     if (kind == "div") return [](float a, float b) { return a / b; };
+    if (kind == "maximum") return [](float a, float b) { return std::max(a, b); };
+    if (kind == "minimum") return [](float a, float b) { return std::min(a, b); };
+    if (kind == "pow") return [](float a, float b) { return std::pow(a, b); };
     return nullptr;
 }
 

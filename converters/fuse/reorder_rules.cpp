@@ -10,32 +10,50 @@ namespace loopscope::fusing {
 namespace {
 
 /// (x + a) + b is x + (a + b), and the same of products.
+/// A sum, difference or product of a value and a constant.
+struct WithConstant {
+    std::string kind; ///< "add", "mul"
+    ValueId value;
+    Numbers constant;
+    bool isNegative = false; ///< the value is taken away
+};
+
+std::optional<WithConstant> withConstant(Site& site, const Operator& op)
+{
+    const std::string kind(neutralKind(op.kind));
+    if (op.inputs.size() != 2 || activationOf(op) != "NONE" || (kind != "add" && kind != "sub" && kind != "mul")) return std::nullopt;
+    const size_t side = site.constants().floats(op.inputs[1]) != nullptr ? 1 : 0;
+    const Numbers* const numbers = site.constants().floats(op.inputs[side]);
+    if (numbers == nullptr || site.constants().floats(op.inputs[1 - side]) != nullptr) return std::nullopt;
+    WithConstant found = {kind == "mul" ? "mul" : "add", op.inputs[1 - side], *numbers, kind == "sub" && side == 0};
+    if (kind == "sub" && side == 1)
+        for (float& number : found.constant.values) number = -number;
+    return found;
+}
+
 Outcome joinConstants(Site& site, OperatorId root)
 {
     const Operator outer = site.editor().op(root);
-    const std::string kind(neutralKind(outer.kind));
-    if (outer.inputs.size() != 2 || activationOf(outer) != "NONE") return Outcome::nothing();
-    const size_t side = site.constants().floats(outer.inputs[1]) != nullptr ? 1 : 0;
-    const Numbers* const second = site.constants().floats(outer.inputs[side]);
+    const std::optional<WithConstant> second = withConstant(site, outer);
     std::vector<OperatorId> ops;
-    const OperatorId middle = site.producer(outer.inputs[1 - side], &ops);
-    if (second == nullptr || !middle.valid()) return Outcome::nothing();
-    const Operator inner = site.editor().op(middle);
-    if (neutralKind(inner.kind) != kind || activationOf(inner) != "NONE" || inner.inputs.size() != 2) return Outcome::nothing();
-    const size_t innerSide = site.constants().floats(inner.inputs[1]) != nullptr ? 1 : 0;
-    const Numbers* const first = site.constants().floats(inner.inputs[innerSide]);
-    if (first == nullptr || site.constants().floats(inner.inputs[1 - innerSide]) != nullptr) return Outcome::nothing();
+    const OperatorId middle = second ? site.producer(second->value, &ops) : OperatorId();
+    if (!middle.valid()) return Outcome::nothing();
+    std::optional<WithConstant> first = withConstant(site, site.editor().op(middle));
+    if (!first || first->kind != second->kind) return Outcome::nothing();
     ops.insert(ops.begin(), middle);
     ops.push_back(root);
-    const std::string to = upperCase(kind);
+    const bool isSum = first->kind == "add", isNegative = first->isNegative != second->isNegative;
+    const std::string kind = isSum && isNegative ? "sub" : first->kind, to = upperCase(kind);
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return Outcome::declined(to, *reason);
-    const auto function = kind == "add" ? +[](float a, float b) { return a + b; } : +[](float a, float b) { return a * b; };
-    const std::unique_ptr<Numbers> both = combine(*first, *second, function);
+    if (second->isNegative)
+        for (float& number : first->constant.values) number = -number;
+    const auto function = isSum ? +[](float a, float b) { return a + b; } : +[](float a, float b) { return a * b; };
+    const std::unique_ptr<Numbers> both = combine(first->constant, second->constant, function);
     if (!both) return Outcome::declined(to, "the constants do not fit each other");
     OperatorDraft draft;
     draft.kind = {"tfl", kind};
-    draft.inputs = {inner.inputs[1 - innerSide],
-                    site.constant(site.nameOf(root) + "/joined", both->shape, std::span<const float>(both->values), root)};
+    draft.inputs = {first->value, site.constant(site.nameOf(root) + "/joined", both->shape, std::span<const float>(both->values), root)};
+    if (kind == "sub") std::swap(draft.inputs[0], draft.inputs[1]);
     draft.results = {site.editor().value(outer.results[0]).type};
     return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
 }
@@ -190,7 +208,7 @@ std::span<const Rule> reorderRules()
         {"one-hot-product", FusionEquality::approximate, {}, "", nullptr, {"fully_connected"}, oneHotProduct},
         {"before-reshape", FusionEquality::exact, {}, "", nullptr, {"add", "sub", "bias_add", "relu", "relu6"}, beforeReshape},
         {"join-quotients", FusionEquality::realEqual, {}, "", nullptr, {"div"}, joinQuotient, true},
-        {"join-constants", FusionEquality::realEqual, {}, "", nullptr, {"add", "mul"}, joinConstants, true},
+        {"join-constants", FusionEquality::realEqual, {}, "", nullptr, {"add", "sub", "mul"}, joinConstants, true},
     };
     return rules;
 }
