@@ -27,24 +27,27 @@ ValueId combine(GraphEditor& editor, std::string_view kind, ValueId a, ValueId b
 /// One Case: its branches as a chain of Ifs.
 class CaseChain {
 public:
-    CaseChain(Model& model, const Graph& graph, const Operator& op, const std::vector<GraphId>& branches)
+    CaseChain(Model& model, GraphIds& ids, const Graph& graph, const Operator& op, const std::vector<GraphId>& branches)
         : m_model(model),
-          m_graph(graph),
-          m_op(op),
+          m_ids(ids),
+          m_argumentTypes(dtypesOf(graph, {op.inputs.begin() + 1, op.inputs.end()})),
+          m_resultDtypes(dtypesOf(graph, op.results)),
           m_branches(branches)
     {
+        for (const ValueId result : op.results) m_resultTypes.push_back(graph.value(result).type);
     }
 
     /// The attributes of the If that decides about branch k; it takes the index, too, if there are more than two left.
     AttributeList decide(size_t k)
     {
         const bool isLast = k + 2 == m_branches.size();
-        AttributeItems types = dtypesOf(m_graph, {m_op.inputs.begin() + (isLast ? 1 : 0), m_op.inputs.end()});
+        AttributeItems types = m_argumentTypes;
+        if (!isLast) types.insert(types.begin(), Attribute(DType::i32));
         const GraphId yes = isLast ? m_branches[k] : withIndex(m_branches[k]);
         const GraphId no = isLast ? m_branches[k + 1] : chain(k + 1);
         return {{"Tcond", DType::boolean},
                 {"Tin", std::move(types)},
-                {"Tout", dtypesOf(m_graph, m_op.results)},
+                {"Tout", m_resultDtypes},
                 {"_lower_using_switch_merge", true},
                 {"else_branch", GraphRef{no, nullptr}},
                 {"output_shapes", AttributeItems()},
@@ -57,7 +60,7 @@ private:
     /// The branch with the index in front of its arguments, which it does not look at.
     GraphId withIndex(GraphId branch)
     {
-        Graph copy = copyGraph(m_model.graph(branch), freshGraphId(m_model, m_model.graph(branch).id + "_indexed"));
+        Graph copy = copyGraph(m_model.graph(branch), m_ids.fresh(m_model.graph(branch).id + "_indexed"));
         {
             GraphEditor editor(copy, Dialect::tf);
             std::vector<ValueId> inputs = copy.inputs;
@@ -73,7 +76,7 @@ private:
         AttributeList attributes = decide(k);
         const Graph& branch = m_model.graph(m_branches[k]);
         Graph made;
-        made.id = freshGraphId(m_model, branch.id + "_or_later");
+        made.id = m_ids.fresh(branch.id + "_or_later");
         std::vector<GraphOutput> outputs = branch.outputs;
         {
             GraphEditor editor(made, Dialect::tf);
@@ -87,7 +90,7 @@ private:
                                     Sources::none())};
             draft.inputs.insert(draft.inputs.end(), arguments.begin() + (takesIndex(k) ? 0 : 1), arguments.end());
             draft.attributes = std::move(attributes);
-            for (const ValueId result : m_op.results) draft.results.push_back(m_graph.value(result).type);
+            draft.results = m_resultTypes;
             const OperatorId decision = editor.append(std::move(draft), Sources::none());
             for (size_t o = 0; o < outputs.size(); ++o) outputs[o].value = editor.op(decision).results[o];
             editor.setOutputs(std::move(outputs));
@@ -102,8 +105,9 @@ private:
     }
 
     Model& m_model;
-    const Graph m_graph; ///< copies: the model grows
-    const Operator m_op;
+    GraphIds& m_ids;
+    const AttributeItems m_argumentTypes, m_resultDtypes; ///< without the index
+    std::vector<TensorType> m_resultTypes;
     const std::vector<GraphId> m_branches;
 };
 
@@ -138,6 +142,7 @@ Result<RewriteReport> lowerCase(Model& model, const PassContext&)
         bool takesIndex = false;
     };
     RewriteReport report;
+    GraphIds ids(model);
     const size_t count = model.graphs.size();
     for (size_t g = 0; g < count; ++g) {
         const GraphId graph(static_cast<int64_t>(g));
@@ -150,7 +155,7 @@ Result<RewriteReport> lowerCase(Model& model, const PassContext&)
             if (!reason.empty()) {
                 report.declined.push_back({op.name, reason});
             } else if (branches.size() > 1) {
-                CaseChain chain(model, model.graph(graph), op, branches);
+                CaseChain chain(model, ids, model.graph(graph), op, branches);
                 AttributeList attributes = chain.decide(0);
                 all.push_back({id, "If", std::move(attributes), chain.takesIndex(0)});
             } else {
@@ -260,6 +265,7 @@ Result<RewriteReport> lowerFor(Model& model, const PassContext&)
         GraphId condition, body;
     };
     RewriteReport report;
+    GraphIds ids(model);
     const size_t count = model.graphs.size();
     for (size_t g = 0; g < count; ++g) {
         const GraphId graph(static_cast<int64_t>(g));
@@ -276,8 +282,8 @@ Result<RewriteReport> lowerFor(Model& model, const PassContext&)
                 continue;
             }
             const GraphId body = ref->graph;
-            Graph condition = countingCondition(model.graph(body), freshGraphId(model, model.graph(body).id + "_cond"));
-            Graph counting = countingBody(model.graph(body), body, freshGraphId(model, model.graph(body).id + "_body"));
+            Graph condition = countingCondition(model.graph(body), ids.fresh(model.graph(body).id + "_cond"));
+            Graph counting = countingBody(model.graph(body), body, ids.fresh(model.graph(body).id + "_body"));
             const auto next = static_cast<int64_t>(model.graphs.size());
             model.graphs.push_back(std::move(condition));
             model.graphs.push_back(std::move(counting));

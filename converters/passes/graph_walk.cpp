@@ -13,10 +13,16 @@ Status needsTensorFlow(const Model& model)
     return Error(ErrorCode::usage, "the pass is for TensorFlow graphs").found("dialect " + std::string(dialectName(model.dialect)));
 }
 
-std::string freshGraphId(const Model& model, const std::string& wanted)
+GraphIds::GraphIds(const Model& model)
+{
+    for (const Graph& graph : model.graphs) m_taken.insert(graph.id);
+}
+
+std::string GraphIds::fresh(const std::string& wanted)
 {
     std::string id = wanted;
-    for (int k = 1; model.findGraph(id).valid(); ++k) id = wanted + "_" + std::to_string(k);
+    for (int& number = m_next.try_emplace(wanted, 1).first->second; !m_taken.insert(id).second; ++number)
+        id = wanted + "_" + std::to_string(number);
     return id;
 }
 

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace loopscope {
@@ -15,8 +17,17 @@ namespace loopscope {
 /// Error: usage, for models of other dialects.
 Status needsTensorFlow(const Model& model);
 
-/// An id for a function that no graph of the model has.
-std::string freshGraphId(const Model& model, const std::string& wanted);
+/// Ids for functions that are added to a model.
+class GraphIds {
+public:
+    explicit GraphIds(const Model& model);
+    /// One that no graph of the model has, nor was given out before: the wanted one, or with a number behind it.
+    std::string fresh(const std::string& wanted);
+
+private:
+    std::unordered_set<std::string> m_taken;
+    std::unordered_map<std::string, int> m_next; ///< by what was wanted
+};
 
 /// The tf operators of a graph with one of these names.
 std::vector<OperatorId> operatorsNamed(const Graph& graph, std::initializer_list<std::string_view> names);
