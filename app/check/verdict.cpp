@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,50 +18,8 @@ namespace loopscope::app {
 
 namespace {
 
+constexpr int kLookMs = 100, kAnswerMs = 2;
 constexpr char kSeparator = '\x1f';
-
-/// The result as bytes for the pipe; ids are known to both sides.
-std::string encode(const CaseResult& r)
-{
-    std::string out =
-        std::to_string(static_cast<int>(r.verdict)) + kSeparator + std::to_string(r.seconds) + kSeparator + r.message + kSeparator;
-    for (const int64_t count :
-         {r.compared.elements, r.compared.floats, r.compared.differentFloats, r.compared.kernels.own, r.compared.kernels.fellBack})
-        out += std::to_string(count) + kSeparator;
-    if (r.worst) {
-        std::array<char, 80> numbers = {};
-        std::snprintf(numbers.data(), numbers.size(), "%.17g%c%.17g", r.worst->gotValue, kSeparator, r.worst->wantValue);
-        out += std::to_string(r.worst->output) + kSeparator + r.worst->index + kSeparator + r.worst->got + kSeparator + r.worst->want +
-               kSeparator + (r.worst->isNumber ? "1" : "0") + kSeparator + numbers.data() + kSeparator;
-    }
-    return out;
-}
-
-bool decode(const std::string& text, CaseResult& r)
-{
-    std::vector<std::string> fields;
-    for (size_t at = 0; at < text.size();) {
-        const size_t end = text.find(kSeparator, at);
-        if (end == std::string::npos) return false;
-        fields.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    if (fields.size() != 8 && fields.size() != 15) return false;
-    r.verdict = static_cast<Verdict>(std::atoi(fields[0].c_str()));
-    r.seconds = std::strtod(fields[1].c_str(), nullptr);
-    r.message = fields[2];
-    const auto number = [&](size_t field) { return static_cast<int64_t>(std::atoll(fields[field].c_str())); };
-    r.compared = {number(3), number(4), number(5), {number(6), number(7)}};
-    if (fields.size() == 15)
-        r.worst = WorstElement{number(8),
-                               fields[9],
-                               fields[10],
-                               fields[11],
-                               std::strtod(fields[13].c_str(), nullptr),
-                               std::strtod(fields[14].c_str(), nullptr),
-                               fields[12] == "1"};
-    return true;
-}
 
 struct Worker {
     size_t job = 0;
@@ -71,29 +30,58 @@ struct Worker {
 
 class Pool {
 public:
-    Pool(const std::vector<CaseJob>& jobs, const PoolOptions& options)
+    Pool(const std::vector<CaseJob>& jobs, const PoolOptions& options, JobSource* source)
         : m_jobs(jobs),
           m_options(options),
+          m_source(source),
           m_results(jobs.size()),
           m_done(jobs.size(), false)
     {
+        for (size_t job = 0; !source && job < jobs.size(); ++job) m_queue.push_back(job);
     }
 
-    std::vector<CaseResult> run()
+    Result<std::vector<CaseResult>> run()
     {
-        while (m_next < m_jobs.size() || !m_workers.empty()) {
+        Status status;
+        while (isBusy()) {
             if (m_options.cancel != nullptr && m_options.cancel->requested()) {
-                for (const auto& [pid, worker] : m_workers) kill(pid, SIGKILL);
-                m_next = m_jobs.size();
+                stop();
+                break;
             }
-            while (m_next < m_jobs.size() && m_workers.size() < static_cast<size_t>(std::max(m_options.jobs, 1))) start(m_next++);
+            if (m_source) status = m_source->look(m_queue, [this](size_t job, CaseResult result) { arrive(job, std::move(result)); });
+            while (status.ok() && !m_queue.empty() && m_workers.size() < static_cast<size_t>(std::max(m_options.jobs, 1))) {
+                const size_t job = m_queue.front();
+                m_queue.pop_front();
+                start(job);
+            }
             wait();
+            if (status.ok()) status = std::move(m_failed);
+            if (status.ok()) continue;
+            stop();
+            return std::move(status).takeError();
         }
+        if (m_source) LS_CHECK_OK(m_source->end());
         m_results.resize(m_reported);
         return std::move(m_results);
     }
 
 private:
+    bool isBusy() const { return m_source ? !m_source->isOver() : !m_queue.empty() || !m_workers.empty(); }
+
+    void stop()
+    {
+        for (const auto& [pid, worker] : m_workers) kill(pid, SIGKILL);
+        for (const auto& [pid, worker] : m_workers) waitpid(pid, nullptr, 0);
+        m_workers.clear();
+    }
+
+    /// A result from elsewhere.
+    void arrive(size_t job, CaseResult result)
+    {
+        m_results[job] = std::move(result);
+        report(job);
+    }
+
     void start(size_t job)
     {
         std::array<int, 2> ends = {};
@@ -107,7 +95,8 @@ private:
         }
         if (pid == 0) {
             close(ends[0]);
-            std::signal(SIGINT, SIG_IGN); // the parent decides
+            prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would hear of it
+            std::signal(SIGINT, SIG_IGN);     // the parent decides
             const int64_t started = nowNs();
             CaseResult result = m_jobs[job].run();
             result.seconds = static_cast<double>(nowNs() - started) / 1e9;
@@ -125,14 +114,15 @@ private:
 
     void wait()
     {
+        if (m_workers.empty() && !m_source) return;
         std::vector<pollfd> files;
         std::vector<pid_t> pids;
         for (const auto& [pid, worker] : m_workers) {
             files.push_back({worker.pipe, POLLIN, 0});
             pids.push_back(pid);
         }
-        if (files.empty()) return;
-        poll(files.data(), files.size(), 100);
+        // Others elsewhere are not to wait long for an answer.
+        poll(files.data(), files.size(), m_source ? kAnswerMs : kLookMs);
         const int64_t now = nowNs();
         for (size_t i = 0; i < files.size(); ++i) {
             Worker& worker = m_workers[pids[i]];
@@ -177,6 +167,12 @@ private:
 
     void finish(size_t job)
     {
+        if (m_source && m_failed.ok()) m_failed = m_source->ended(job, m_results[job]);
+        report(job);
+    }
+
+    void report(size_t job)
+    {
         m_done[job] = true;
         ++m_finished;
         const bool cancelled = m_options.cancel != nullptr && m_options.cancel->requested();
@@ -188,14 +184,59 @@ private:
 
     const std::vector<CaseJob>& m_jobs;
     const PoolOptions& m_options;
+    JobSource* const m_source; ///< null: all jobs are run here
     std::vector<CaseResult> m_results;
     std::vector<bool> m_done;
     std::map<pid_t, Worker> m_workers;
-    size_t m_next = 0, m_reported = 0;
+    std::deque<size_t> m_queue; ///< jobs that begin here next
+    Status m_failed;            ///< of the source
+    size_t m_reported = 0;
     int64_t m_finished = 0;
 };
 
 } // namespace
+
+std::string encode(const CaseResult& r)
+{
+    std::string out =
+        std::to_string(static_cast<int>(r.verdict)) + kSeparator + std::to_string(r.seconds) + kSeparator + r.message + kSeparator;
+    for (const int64_t count :
+         {r.compared.elements, r.compared.floats, r.compared.differentFloats, r.compared.kernels.own, r.compared.kernels.fellBack})
+        out += std::to_string(count) + kSeparator;
+    if (r.worst) {
+        std::array<char, 80> numbers = {};
+        std::snprintf(numbers.data(), numbers.size(), "%.17g%c%.17g", r.worst->gotValue, kSeparator, r.worst->wantValue);
+        out += std::to_string(r.worst->output) + kSeparator + r.worst->index + kSeparator + r.worst->got + kSeparator + r.worst->want +
+               kSeparator + (r.worst->isNumber ? "1" : "0") + kSeparator + numbers.data() + kSeparator;
+    }
+    return out;
+}
+
+bool decode(const std::string& text, CaseResult& r)
+{
+    std::vector<std::string> fields;
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = text.find(kSeparator, at);
+        if (end == std::string::npos) return false;
+        fields.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    if (fields.size() != 8 && fields.size() != 15) return false;
+    r.verdict = static_cast<Verdict>(std::atoi(fields[0].c_str()));
+    r.seconds = std::strtod(fields[1].c_str(), nullptr);
+    r.message = fields[2];
+    const auto number = [&](size_t field) { return static_cast<int64_t>(std::atoll(fields[field].c_str())); };
+    r.compared = {number(3), number(4), number(5), {number(6), number(7)}};
+    if (fields.size() == 15)
+        r.worst = WorstElement{number(8),
+                               fields[9],
+                               fields[10],
+                               fields[11],
+                               std::strtod(fields[13].c_str(), nullptr),
+                               std::strtod(fields[14].c_str(), nullptr),
+                               fields[12] == "1"};
+    return true;
+}
 
 std::string verdictName(Verdict verdict)
 {
@@ -222,6 +263,15 @@ std::string caseJson(const CaseResult& result)
     return json.endObject().endObject().text();
 }
 
-std::vector<CaseResult> runJobs(const std::vector<CaseJob>& jobs, const PoolOptions& options) { return Pool(jobs, options).run(); }
+std::vector<CaseResult> runJobs(const std::vector<CaseJob>& jobs, const PoolOptions& options)
+{
+    Result<std::vector<CaseResult>> results = Pool(jobs, options, nullptr).run(); // without a source nothing fails
+    return results.ok() ? std::move(results).value() : std::vector<CaseResult>();
+}
+
+Result<std::vector<CaseResult>> runSharedJobs(const std::vector<CaseJob>& jobs, const PoolOptions& options, JobSource& source)
+{
+    return Pool(jobs, options, &source).run();
+}
 
 } // namespace loopscope::app

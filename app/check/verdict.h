@@ -2,9 +2,11 @@
 #pragma once
 
 #include "engine/base/cancel.h"
+#include "engine/base/result.h"
 #include "engine/tensor/dtype.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -68,6 +70,27 @@ std::string caseJson(const CaseResult& result);
 struct CaseJob {
     std::string id;
     std::function<CaseResult()> run;
+    uint64_t cost = 0; ///< about how long it takes, beside the others; where jobs are spread, dear ones begin first
+};
+
+/// The result as text without its id, for another process.
+std::string encode(const CaseResult& result);
+/// False: it is not whole.
+bool decode(const std::string& text, CaseResult& result);
+
+/// Where the jobs of a pool come from that shares them with processes elsewhere.
+class JobSource {
+public:
+    using Finished = std::function<void(size_t job, CaseResult result)>;
+    virtual ~JobSource() = default;
+    /// Called often: adds to the jobs that wait here, and hands over what others came to elsewhere.
+    virtual Status look(std::deque<size_t>& queue, const Finished& finished) = 0;
+    /// A job that was taken here has ended.
+    virtual Status ended(size_t job, const CaseResult& result) = 0;
+    /// Nothing is left to be done, here or elsewhere.
+    virtual bool isOver() const = 0;
+    /// The pool has ended.
+    virtual Status end() = 0;
 };
 
 struct PoolOptions {
@@ -83,5 +106,7 @@ struct PoolOptions {
 /// Runs every job in a forked process, `jobs` at a time. A process that dies gives verdict error with its signal. After a cancellation
 /// the rest is left out.
 std::vector<CaseResult> runJobs(const std::vector<CaseJob>& jobs, const PoolOptions& options);
+/// The same with jobs that are shared with processes elsewhere: what is known here of all jobs. Errors: of the source.
+Result<std::vector<CaseResult>> runSharedJobs(const std::vector<CaseJob>& jobs, const PoolOptions& options, JobSource& source);
 
 } // namespace loopscope::app

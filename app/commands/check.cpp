@@ -7,6 +7,8 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/output/progress.h"
+#include "app/ranks/ranks.h"
+#include "app/ranks/sweep.h"
 #include "app/wiring/backend.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/model_summary.h"
@@ -32,6 +34,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kCaseCost = 4096; ///< of a case by itself, in bytes that are read and run
+
 /// What the command line asked for: cases to run, with which kernels, and where their answers may be rewritten.
 struct Work {
     std::optional<Profile> profile; ///< none: golden cases with the reference kernels, text tests with all that there are
@@ -39,13 +43,27 @@ struct Work {
     std::vector<std::string> textTests; ///< paths of .ltest files
 };
 
+/// Opening, reading and running grow with the bytes of the model and its arrays.
+uint64_t costOf(const GoldenCase& golden)
+{
+    const auto bytesOf = [](const std::string& path) -> uint64_t {
+        std::error_code error;
+        const uintmax_t bytes = path.empty() ? 0 : fs::file_size(path, error);
+        return error ? 0 : bytes;
+    };
+    uint64_t cost = kCaseCost + bytesOf(golden.modelPath) * (golden.runs.size() + 1);
+    for (const GoldenRun& run : golden.runs) cost += bytesOf(run.inPath) + bytesOf(run.outPath);
+    return cost;
+}
+
 Status addGolden(const std::string& folder, Work& work)
 {
     LS_TRY(std::vector<GoldenCase> cases, readGoldenCases(folder));
     const Profile profile = work.profile.value_or(Profile::reference);
     for (GoldenCase& golden : cases) {
         std::string id = golden.id;
-        work.jobs.push_back({std::move(id), [golden = std::move(golden), profile] { return runGoldenCase(golden, profile); }});
+        const uint64_t cost = costOf(golden);
+        work.jobs.push_back({std::move(id), [golden = std::move(golden), profile] { return runGoldenCase(golden, profile); }, cost});
     }
     return {};
 }
@@ -56,7 +74,8 @@ Status addTextTests(const std::string& path, Work& work)
     const auto shared = std::make_shared<const LtestFile>(std::move(file));
     for (size_t i = 0; i < shared->cases.size(); ++i)
         work.jobs.push_back({path + ":" + shared->cases[i].name,
-                             [shared, i, only = work.profile] { return runLtestCase(*shared, shared->cases[i], nullptr, only); }});
+                             [shared, i, only = work.profile] { return runLtestCase(*shared, shared->cases[i], nullptr, only); },
+                             kCaseCost});
     work.textTests.push_back(path);
     return {};
 }
@@ -101,7 +120,7 @@ Status addPath(const std::string& path, Work& work)
     if (!fs::exists(path, error)) return Error(ErrorCode::badFile, "no such file").at(path);
     if (!fs::is_directory(path, error)) {
         if (looksLikeTextTest(path)) return addTextTests(path, work);
-        work.jobs.push_back({path, [path] { return checkModel(path); }});
+        work.jobs.push_back({path, [path] { return checkModel(path); }, kCaseCost});
         return {};
     }
     const std::string folder = path.size() > 1 && path.ends_with("/") ? path.substr(0, path.size() - 1) : path;
@@ -223,6 +242,60 @@ void printSummary(Console& console, const std::vector<CaseResult>& results, size
 
 } // namespace
 
+namespace {
+
+/// What the command line names, as far as --filter lets it through.
+Result<Work> askedWork(const Arguments& arguments)
+{
+    Work work;
+    if (arguments.has("profile")) {
+        LS_TRY(work.profile, profileOption(arguments));
+    }
+    LS_TRY(const bool isOnDevice, wantsDevice(arguments));
+    if (isOnDevice) work.profile = Profile::vulkan;
+    for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
+    if (!arguments.has("filter")) return work;
+    const std::string text = arguments.text("filter");
+    const RE2 filter(text, RE2::Quiet);
+    if (!filter.ok())
+        return Error(ErrorCode::usage, "option '--filter'")
+            .found("'" + text + "'")
+            .expected("a regular expression (" + filter.error() + ")");
+    std::erase_if(work.jobs, [&](const CaseJob& job) { return !RE2::PartialMatch(job.id, filter); });
+    if (work.jobs.empty()) return Error(ErrorCode::usage, "no case matches --filter '" + text + "'");
+    return work;
+}
+
+/// --jobs: by default what this process, or this rank of several on one machine, has of the processors.
+Status readPoolOptions(const Arguments& arguments, const Ranks* ranks, PoolOptions& options)
+{
+    const int64_t processors = ranks ? ranks->processors() : std::max(1U, std::thread::hardware_concurrency());
+    LS_TRY(const int64_t jobs, arguments.integer("jobs", processors, 1, 4096));
+    LS_TRY(options.caseTimeout, arguments.real("case-timeout", 60));
+    options.jobs = static_cast<int>(jobs);
+    options.cancel = &interruptFlag();
+    return {};
+}
+
+/// Another rank than 0: runs what it is given, and says nothing but to rank 0.
+int helpToCheck(const Arguments& arguments, Ranks& ranks)
+{
+    Result<Work> work = askedWork(arguments);
+    PoolOptions options;
+    Status status = work.ok() ? readPoolOptions(arguments, &ranks, options) : Status(std::move(work).takeError());
+    if (status.ok()) {
+        const std::unique_ptr<JobSource> source = sharedJobs(ranks, work->jobs, {});
+        const Result<std::vector<CaseResult>> results = runSharedJobs(work->jobs, options, *source);
+        if (results.ok()) return 0;
+        status = results.error().copy();
+    }
+    const Error why = std::move(status).takeError();
+    leaveSweep(ranks, why);
+    return 0; // rank 0 tells of it
+}
+
+} // namespace
+
 Result<int> runCheck(const CommandContext& context)
 {
     Console& console = context.console;
@@ -232,23 +305,13 @@ Result<int> runCheck(const CommandContext& context)
         return checkOneTrace(console, arguments.positionals[0]);
     }
     if (arguments.has("repair")) return Error(ErrorCode::usage, "option '--repair' takes one recording");
-    Work work;
-    if (arguments.has("profile")) {
-        LS_TRY(work.profile, profileOption(arguments));
+    std::unique_ptr<Ranks> ranks;
+    if (hasRanks()) {
+        if (arguments.has("update")) return Error(ErrorCode::usage, "option '--update' is not for several ranks");
+        LS_TRY(ranks, Ranks::join());
+        if (!ranks->isFirst()) return helpToCheck(arguments, *ranks);
     }
-    LS_TRY(const bool isOnDevice, wantsDevice(arguments));
-    if (isOnDevice) work.profile = Profile::vulkan;
-    for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
-    if (arguments.has("filter")) {
-        const std::string text = arguments.text("filter");
-        const RE2 filter(text, RE2::Quiet);
-        if (!filter.ok())
-            return Error(ErrorCode::usage, "option '--filter'")
-                .found("'" + text + "'")
-                .expected("a regular expression (" + filter.error() + ")");
-        std::erase_if(work.jobs, [&](const CaseJob& job) { return !RE2::PartialMatch(job.id, filter); });
-        if (work.jobs.empty()) return Error(ErrorCode::usage, "no case matches --filter '" + text + "'");
-    }
+    LS_TRY(Work work, askedWork(arguments));
     if (arguments.has("update"))
         for (const std::string& path : work.textTests) {
             LS_TRY(const int64_t changed, updateLtest(path));
@@ -256,17 +319,21 @@ Result<int> runCheck(const CommandContext& context)
         }
 
     PoolOptions options;
-    LS_TRY(const int64_t jobs, arguments.integer("jobs", std::max(1U, std::thread::hardware_concurrency()), 1, 4096));
-    LS_TRY(options.caseTimeout, arguments.real("case-timeout", 60));
-    options.jobs = static_cast<int>(jobs);
-    options.cancel = &interruptFlag();
+    LS_CHECK_OK(readPoolOptions(arguments, ranks.get(), options));
     const int64_t started = nowNs();
     ProgressMeter meter(console, "checking", static_cast<int64_t>(work.jobs.size()), "cases/s");
     options.tick = [&](int64_t done) {
         if (meter.due()) meter.show(done, std::to_string(done) + " of " + std::to_string(work.jobs.size()), "");
     };
     if (console.json()) options.finished = [&](const CaseResult& result) { console.line(caseJson(result)); };
-    std::vector<CaseResult> results = runJobs(work.jobs, options);
+    std::vector<CaseResult> results;
+    if (ranks) {
+        const std::unique_ptr<JobSource> source =
+            sharedJobs(*ranks, work.jobs, [&console](const std::string& lost) { console.warning(lost); });
+        LS_TRY(results, runSharedJobs(work.jobs, options, *source));
+    } else {
+        results = runJobs(work.jobs, options);
+    }
     console.endProgress();
     if (arguments.has("strict")) refuseFallbacks(results);
     if (!console.json()) {

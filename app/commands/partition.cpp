@@ -86,7 +86,7 @@ Result<int> runPartition(const CommandContext& context)
     if (!report.ok()) return std::move(report).takeError().at(file.path);
     std::vector<WrittenPart> written;
     for (const std::string& device : placement->devices) {
-        LS_TRY(const Model part, partOf(file.model, root, device));
+        LS_TRY(const Model part, partOf(file.model, root, {device}));
         LS_CHECK_OK(verifyModel(part));
         const std::string path = fileFor(out, device);
         LS_CHECK_OK(saveModel(part, path, saving));

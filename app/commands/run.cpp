@@ -3,6 +3,7 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
+#include "app/ranks/distributed_run.h"
 #include "app/wiring/asked_run.h"
 #include "app/wiring/backend.h"
 #include "app/wiring/outputs.h"
@@ -31,6 +32,7 @@ Result<int> runRun(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
+    if (arguments.has("distributed")) return runDistributed(console, arguments);
     LS_TRY(const AskedRun asked, askedRun(console, arguments, KeptLoop::used));
     const auto& [options, runs, timeout, file, target, inputs] = asked;
     const std::string outPath = arguments.text("output");

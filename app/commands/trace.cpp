@@ -3,6 +3,7 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
+#include "app/ranks/driven_run.h"
 #include "app/wiring/asked_run.h"
 #include "app/wiring/backend.h"
 #include "app/wiring/outputs.h"
@@ -42,6 +43,18 @@ uint64_t sizeOnDisk(const std::string& path)
     return sum;
 }
 
+/// Where the operators of a graph that is cut between devices stand.
+std::vector<TracePlace> placesOf(const Graph& graph, GraphId id, const CutPlan* plan)
+{
+    std::vector<TracePlace> places;
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+        const std::string device(attributeString(graph.operators[o].attributes, "@device", ""));
+        if (device.empty()) continue;
+        places.push_back({id, OperatorId(static_cast<int64_t>(o)), device, plan ? plan->rankOf.at(device) : 0});
+    }
+    return places;
+}
+
 void report(Console& console, const RecordingSummary& summary, TraceLevel level)
 {
     if (console.json()) {
@@ -67,13 +80,17 @@ Result<int> runTrace(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    LS_TRY(const AskedRun asked, askedRun(console, arguments, KeptLoop::used));
+    LS_TRY(const std::unique_ptr<DrivenRanks> ranks, DrivenRanks::join(arguments));
+    if (const std::optional<int> code = ranks->serve(arguments)) return *code;
+    LS_TRY(AskedRun asked, askedRun(console, arguments, KeptLoop::used));
+    ranks->drive(asked.file.model, asked.target.graph, asked.options);
     const auto& [options, runs, timeout, file, target, inputs] = asked;
 
     LS_TRY(RecorderOptions recording, recorderOptions(arguments, file, inputs));
     recording.profile = profileName(options.profile);
     if (options.profile == Profile::vulkan) recording.backend = "vulkan";
     if (inputs.usedSeed) recording.seed = options.seed;
+    recording.places = placesOf(file.model.graph(target.graph), target.graph, ranks->plan());
     const TraceLevel level = recording.level;
     if (recording.path.empty()) recording.path = std::filesystem::path(file.path).stem().string() + ".lstrace";
     const std::string path = recording.path;

@@ -45,13 +45,16 @@ bool isSet(const char* variable)
     return value != nullptr && *value != '\0';
 }
 
+/// What mpirun gives its ranks is none, whatever it looks like: nobody sees a cursor there.
+bool isTerminal(FILE* file) { return isatty(fileno(file)) == 1 && std::getenv("OMPI_COMM_WORLD_RANK") == nullptr; }
+
 } // namespace
 
 Console::Console(FILE* out, FILE* err)
     : m_out(out),
       m_err(err),
-      m_outIsTerminal(isatty(fileno(out)) == 1),
-      m_errIsTerminal(isatty(fileno(err)) == 1)
+      m_outIsTerminal(isTerminal(out)),
+      m_errIsTerminal(isTerminal(err))
 {
     winsize size = {};
     if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0) {

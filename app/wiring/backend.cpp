@@ -95,7 +95,7 @@ Result<bool> wantsDevice(const Arguments& arguments)
 Status placeOperators(const Arguments& arguments, Model& model)
 {
     const std::vector<std::string>& texts = arguments.all("place");
-    if (asksForDevices(texts)) {
+    if (asksForDevices(texts) || arguments.has("distributed")) {
         const Result<CutReport> report = cutAsAsked(texts, model, rootOf(model, arguments.text("signature")));
         return report.ok() ? Status() : Status(report.error().copy());
     }

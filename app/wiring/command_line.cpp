@@ -32,6 +32,8 @@ constexpr std::array kOptions = {
         "which device runs an operator: a kind (add), an operator (main/add#2) or a node (while/*); 'cpu': not the GPU; TensorFlow graphs "
         "are cut between other names, or random:N:SEED",
         true},
+    OptionSpec{"distributed", 0, "", "",
+               "every device's part runs by itself: on ranks of mpirun, else on threads of this process (docs/distributed.md)", false},
     OptionSpec{"strict", 0, "", "", "an error if an operator has to run on the CPU, or if something cannot be raised", false},
     OptionSpec{"profile", 0, "reference|fast|xnnpack", "reference", "how exactly operators compute", false},
     OptionSpec{"seed", 0, "N", "1", "seed of @rand inputs and random operators", false},

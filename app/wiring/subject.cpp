@@ -226,7 +226,8 @@ Result<DebugSubject> recordedAgainst(const std::string& path, const Arguments& a
 
 } // namespace
 
-Result<DebugSubject> openSubject(const Arguments& typed)
+Result<DebugSubject> openSubject(const Arguments& typed,
+                                 const std::function<void(const Model& model, GraphId root, ExecutionOptions& options)>& prepare)
 {
     Arguments arguments = typed;
     if (arguments.has("trace")) {
@@ -240,7 +241,7 @@ Result<DebugSubject> openSubject(const Arguments& typed)
             .note("for example: loopscope debug samples/text/collatz.lsir -i x=27");
     if (isTraceFile(arguments.positionals[0])) return recordedAgainst(arguments.positionals[0], arguments);
     LS_TRY(const bool isKept, useLoopFile(arguments));
-    LS_TRY(const ExecutionOptions options, executionOptions(arguments));
+    LS_TRY(ExecutionOptions options, executionOptions(arguments));
     LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
     LS_TRY(std::vector<std::string> inputs, inputSources(arguments));
     LS_TRY(LoadedModel loaded, loadModel(arguments.positionals[0]));
@@ -254,6 +255,7 @@ Result<DebugSubject> openSubject(const Arguments& typed)
     const bool isLoop = asksHostLoop(arguments);
     if (isLoop) LS_CHECK_OK(wrapInHostLoop(*file, arguments));
     const std::string signature = isLoop ? std::string() : arguments.text("signature");
+    if (prepare) prepare(file->model, rootOf(file->model, signature), options);
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), signature, options));
     subject.owner = file;
     subject.selection = selection;

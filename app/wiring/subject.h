@@ -4,6 +4,7 @@
 #include "app/wiring/command_line.h"
 #include "engine/api/debug_subject.h"
 
+#include <functional>
 #include <string>
 
 namespace loopscope {
@@ -23,6 +24,8 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
 Status holdAgainst(DebugSubject& subject, LoadedModel other, const Tolerance& tolerance, const ExecutionOptions& options);
 
 /// From the options of `debug`. It owns its model. Errors: usage, badFile, unsupported.
-Result<DebugSubject> openSubject(const Arguments& arguments);
+/// `prepare`: told of the model before its executor is made with these options; empty: nobody is.
+Result<DebugSubject> openSubject(const Arguments& arguments,
+                                 const std::function<void(const Model& model, GraphId root, ExecutionOptions& options)>& prepare = {});
 
 } // namespace loopscope::app

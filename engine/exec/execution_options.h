@@ -13,6 +13,8 @@
 namespace loopscope {
 
 class KernelRegistry;
+class Peers;
+class RemoteKernels;
 
 struct ExecutionOptions {
     Profile profile = Profile::reference;
@@ -28,6 +30,8 @@ struct ExecutionOptions {
     Synchroniser* synchroniser = nullptr;    ///< null: nothing runs behind the executor's back
     DeviceMemory* device = nullptr;          ///< of the kernels of a device's profile; null: all values are on the host
     const KernelRegistry* kernels = nullptr; ///< null: those that are built in
+    Peers* peers = nullptr;                  ///< DataflowExecutor: who runs the other parts of a graph that is cut; null: nobody
+    RemoteKernels* remote = nullptr;         ///< DataflowExecutor: kernels that run on other ranks; null: all run here
 };
 
 } // namespace loopscope

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Graphs with loops, cut at random: `partitions.py PROGRAM [--all] [--cuts N] [--filter TEXT]`.
+"""Graphs with loops, cut at random: `partitions.py PROGRAM [--all] [--cuts N] [--filter TEXT] [--ranks N [--most N]]`.
 
 Each run of a golden case of TensorFlow whose graph has a loop is computed whole and then cut between 2 to 4 devices at random, N times (20); every
-output has to come out with the same bits. Without --all a sample of the cases is taken, so that the test stays short. The corpus is the folder
+output has to come out with the same bits. With --ranks the parts run on so many
+ranks of mpirun, each by an executor of its own (of 1: on threads), at most so many cuts. Without --all a sample of the cases is taken, so that the test stays short. The corpus is the folder
 LOOPSCOPE_CORPUS, else ../shared/corpus beside the tree; exit code 77 where there is none."""
-import argparse, json, os, subprocess, sys, tempfile
+import argparse, json, os, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +19,8 @@ parser.add_argument("program")
 parser.add_argument("--all", action="store_true")
 parser.add_argument("--cuts", type=int, default=20)
 parser.add_argument("--filter", default="")
+parser.add_argument("--ranks", type=int, default=0)
+parser.add_argument("--most", type=int, default=50)
 options = parser.parse_args()
 
 
@@ -25,6 +28,10 @@ def computed(folder, command, name, place):
     """The arrays as they lie in the archive, or the error."""
     out = Path(folder) / name
     words = [*command, "-o", str(out), "--force", "-q"] + (["--place", place] if place else [])
+    if place and options.ranks:
+        words.append("--distributed")
+    if place and options.ranks > 1:
+        words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(options.ranks), *words]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         return None, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
@@ -64,6 +71,11 @@ for suite in ("tf-v1", "tf-v2"):
         if case["format"] == "graphdef" and LOOPS & set(case["ops"]) and options.filter in case["id"]:
             cases.append((suite, case))
 chosen = cases if options.all or options.filter else cases[::SAMPLED]
+if options.ranks > 1 and not shutil.which("mpirun"):
+    print("skipped: no mpirun here")
+    sys.exit(77)
+if options.ranks:
+    chosen = chosen[: -(-options.most // options.cuts)]
 with ThreadPoolExecutor(os.cpu_count()) as pool:
     results = [one for found in pool.map(check, chosen) for one in found]
 wrong = [(where, what) for where, what in results if what != "same"]

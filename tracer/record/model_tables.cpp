@@ -392,4 +392,14 @@ Result<ModelRows> writeModel(Database& database, const Model& model, const Recor
     return ModelWriter(database, model, options).write();
 }
 
+Status writePlace(Statement& insert, int64_t run, const PlaceItem& place, std::string_view profile)
+{
+    insert.bind(1, run);
+    insert.bind(2, place.op);
+    insert.bind(3, place.device);
+    insert.bind(4, profile);
+    insert.bind(5, place.rank);
+    return insert.run();
+}
+
 } // namespace loopscope

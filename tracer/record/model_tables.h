@@ -4,10 +4,12 @@
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 #include "tracer/record/recorder.h"
+#include "tracer/record/records.h"
 #include "tracer/sqlite/database.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope {
@@ -32,5 +34,8 @@ int64_t multiplyAdds(const Graph& graph, const Operator& op);
 
 /// Fills model, graph, op, value, operand, result, call, carry and the constants' blobs. Inside the caller's transaction.
 Result<ModelRows> writeModel(Database& database, const Model& model, const RecorderOptions& options);
+
+/// A row of placement; `insert` takes its five columns.
+Status writePlace(Statement& insert, int64_t run, const PlaceItem& place, std::string_view profile);
 
 } // namespace loopscope

@@ -39,6 +39,14 @@ struct TraceListing {
     std::vector<int32_t> operatorLines;
 };
 
+/// Where an operator of a graph that is cut between devices stands.
+struct TracePlace {
+    GraphId graph;
+    OperatorId op;
+    std::string device;
+    int64_t rank = 0;
+};
+
 struct RecorderOptions {
     std::string path;       ///< created; NAME.lstrace
     bool overwrite = false; ///< an existing file is refused otherwise
@@ -58,6 +66,7 @@ struct RecorderOptions {
     std::optional<uint64_t> seed;
     std::string backend = "cpu", profile = "reference", reason = "record", inputsNote;
     TraceModelInfo model;
+    std::vector<TracePlace> places; ///< of operators, where the graph is cut between devices
     std::vector<TraceFeed> feeds; ///< of the first run; setFeeds for later ones
     /// Text of a graph for graph.listing; empty: none. Called while create() runs.
     std::function<TraceListing(const Model&, GraphId)> listing;

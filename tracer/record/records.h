@@ -128,11 +128,17 @@ struct FeedItem {
     bool hasContent = false;
     int64_t content = 0;
 };
+struct PlaceItem {
+    int64_t op = 0;
+    std::string device;
+    int64_t rank = 0;
+};
 struct RunItem {
     int64_t id = 0, base = 0, first = 0;
     int64_t startNs = 0;
     std::string signature, started;
     std::vector<FeedItem> feeds;
+    std::vector<PlaceItem> places;
 };
 struct RunEndItem {
     int64_t id = 0, base = 0, first = 0;

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/base/text.h"
+#include "tracer/record/model_tables.h"
 #include "tracer/schema/schema.h"
 
 #include <algorithm>
@@ -21,8 +22,7 @@ namespace {
 
 constexpr int64_t kCommitNs = 10'000'000; ///< what a killed process may lose, with the time that a commit takes, stays below 50 ms
 constexpr int64_t kBlobBytesPerCommit = int64_t{8} * 1024 * 1024;
-constexpr size_t kCompressFrom = 16 * 1024;
-constexpr size_t kCompressTrial = 64 * 1024;
+constexpr size_t kCompressFrom = 16 * 1024, kCompressTrial = 64 * 1024;
 constexpr int64_t kPageSize = 16384;
 /// Pages of the log that are moved into the file at once: a few milliseconds, so that commits do not wait long behind it.
 constexpr int64_t kMostLogPages = 512;
@@ -131,6 +131,7 @@ Status TraceWriter::start()
                         "INSERT INTO run(id, model, base, first, reason, state, level, policy, backend, profile, signature, seed, started) "
                         "VALUES (?, ?, ?, ?, ?, 'recording', ?, ?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.endRun, "UPDATE run SET last = ?2, state = ?3, ns = ?4, error = ?5 WHERE id = ?1"));
+    LS_CHECK_OK(prepare(m_sql.placement, "INSERT OR IGNORE INTO placement VALUES (?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.feed, "INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.pages, "PRAGMA page_count"));
     LS_TRY(m_nextChunk, m_database->integer("SELECT coalesce(max(id), 0) + 1 FROM chunk"));
@@ -512,6 +513,7 @@ Status TraceWriter::write(const RunItem& item)
         bindIf(m_sql.feed, 7, feed.hasContent, feed.content);
         LS_CHECK_OK(m_sql.feed.run());
     }
+    for (const PlaceItem& place : item.places) LS_CHECK_OK(writePlace(m_sql.placement, item.id, place, m_options.profile));
     return {};
 }
 

@@ -65,7 +65,7 @@ private:
     };
     struct Statements {
         Statement presence, insertEvents, insertInvocations, closeInvocation, output, abnormal, reshape, access, blob, findBlob, chunk,
-            digest, clock, gap, print, alert, call, run, endRun, feed, pages;
+            digest, clock, gap, print, alert, call, run, endRun, feed, placement, pages;
     };
 
     void loop();

@@ -124,7 +124,8 @@ constexpr TraceColumn kPlacement[] = {
     {"run", I, kRequired, "→ run"},
     {"op", I, kRequired, "→ op"},
     {"device", T, kRequired, "`cpu`, `gpu 0`, …"},
-    {"kernel", T, kRequired, "which kernel"},
+    {"kernel", T, kRequired, "of which profile its kernel is"},
+    {"rank", I, kRequired, "which rank of mpirun runs it; 0: this process"},
 };
 constexpr TraceColumn kInvocation[] = {
     {"id", I, kRequired, "key, in order of starting"},
@@ -298,7 +299,7 @@ constexpr std::array kTables = std::to_array<TraceTable>({
     {"recipe", "The questions below, so that any SQL tool has them.", kRecipe, "name", true},
     {"run", "One execution.", kRun, "id", false},
     {"feed", "An input of a run.", kFeed, "run, position", true},
-    {"placement", "Which kernel executes an operator, and where.", kPlacement, "run, op", true},
+    {"placement", "Where an operator stands in a graph that is cut between devices.", kPlacement, "run, op", true},
     {"invocation", "One activation of a graph; of a loop, one iteration: condition and body together.", kInvocation, "id", false},
     {"event", "One executed operator, with the statistics of its result 0.", kEvent, "id", false},
     {"presence", "Where the events of an operator are: the view `writes_of` goes through it. Since schema 3.", kPresence, "op, block", true,

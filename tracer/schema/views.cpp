@@ -17,13 +17,13 @@ constexpr std::array kViews = std::to_array<TraceView>({
  SELECT o.event, o.slot, e.invocation, e.op, o.state, o.lo, coalesce(o.hi, o.lo), coalesce(o.mean, o.lo),
    iif(o.hi IS NULL, 0, o.std), coalesce(o.zeros, o.lo = 0), o.content, NULL
  FROM output o JOIN event e ON e.id = o.event)"},
-    {"writes", "The same with names: run, step, operator, value, iteration, counts of NaN and infinities.",
+    {"writes", "The same with names: run, step, operator, value, iteration, counts of NaN and infinities, rank (NULL: of a run that is not cut).",
      R"(SELECT i.run, w.event - r.base AS step, w.event, w.slot, i.id AS invocation, i.parent, i.call, i.iteration, op.label AS op,
    op.kind, v.name AS value, v.dtype, w.state, w.min, w.max, w.mean, w.std, w.zeros, coalesce(a.nan, 0) AS nan,
-   coalesce(a.pos_inf, 0) + coalesce(a.neg_inf, 0) AS inf, w.content, w.ns, w.op AS op_id, g.name AS graph
+   coalesce(a.pos_inf, 0) + coalesce(a.neg_inf, 0) AS inf, w.content, w.ns, w.op AS op_id, g.name AS graph, p.rank
  FROM write w JOIN invocation i ON i.id = w.invocation JOIN run r ON r.id = i.run JOIN op ON op.id = w.op
  JOIN graph g ON g.id = op.graph LEFT JOIN result x ON x.op = w.op AND x.slot = w.slot LEFT JOIN value v ON v.id = x.value
- LEFT JOIN abnormal a ON a.event = w.event AND a.slot = w.slot)"},
+ LEFT JOIN abnormal a ON a.event = w.event AND a.slot = w.slot LEFT JOIN placement p ON p.run = i.run AND p.op = w.op)"},
     // From one operator to its events: by the blocks that hold some, in the order in which they happened.
     {"writes_of", "The same, to be asked with `op_id = …`: goes to the events of that operator without reading the others.",
      R"(SELECT i.run, e.id - r.base AS step, e.id AS event, 0 AS slot, i.id AS invocation, i.parent, i.call, i.iteration, o.label AS op,

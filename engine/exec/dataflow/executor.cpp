@@ -9,7 +9,7 @@ DataflowExecutor::Impl::Impl(const Model& model, GraphId root, const ExecutionOp
     : RunCore(model, root, options),
       m_flow(*this),
       m_replay(*this, m_flow),
-      m_rendezvous(m_flow),
+      m_rendezvous(m_flow, options.peers),
       m_runner(*this, m_flow, m_rendezvous, m_replay),
       m_calls(*this, m_flow, m_runner, m_replay, *this),
       m_inspection(*this, m_flow, m_rendezvous, m_runner, m_replay),

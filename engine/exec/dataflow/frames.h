@@ -89,6 +89,7 @@ struct Program {
     std::vector<KernelState> kernels;          ///< by node
     std::vector<Cell*> constants;              ///< by node; null until first used
     std::vector<Tally> tallies;                ///< by node
+    std::vector<int32_t> channels;             ///< by GraphCode::channels: of the rendezvous
     std::vector<std::vector<Iteration*>> idle; ///< by frame
     std::deque<Iteration> iterations;
 };

@@ -334,6 +334,7 @@ private:
                 node.inputCount = static_cast<int32_t>(op.inputs.size());
                 node.outputCount = static_cast<int32_t>(op.results.size());
                 if (isEnter(node.kind)) node.childFrame = m_frames[static_cast<size_t>(o)].inside;
+                if (node.kind == NodeKind::send || node.kind == NodeKind::receive) node.channel = channelOf(op);
                 int32_t call = -1;
                 if (node.kind == NodeKind::call) {
                     call = static_cast<int32_t>(m_code.calls.size());
@@ -342,6 +343,20 @@ private:
                 m_code.callOf.push_back(call);
             }
         }
+    }
+
+    int32_t channelOf(const Operator& op)
+    {
+        ChannelCode channel;
+        channel.sendDevice = attributeString(op.attributes, "send_device", "");
+        channel.recvDevice = attributeString(op.attributes, "recv_device", "");
+        channel.tensorName = attributeString(op.attributes, "tensor_name", "");
+        channel.isWithinCall = op.kind.name.starts_with('_');
+        const std::string key =
+            channel.sendDevice + ";" + channel.recvDevice + ";" + channel.tensorName + (channel.isWithinCall ? ";_" : ";");
+        const auto [at, isNew] = m_channelOf.try_emplace(key, static_cast<int32_t>(m_code.channels.size()));
+        if (isNew) m_code.channels.push_back(std::move(channel));
+        return at->second;
     }
 
     /// A result lies where its producer's results lie; a graph input outside of all frames.
@@ -430,6 +445,7 @@ private:
     std::vector<std::vector<std::pair<int32_t, int32_t>>> m_readers; ///< by value: operator, operand
     std::vector<Frame> m_frames;
     std::map<std::string, int32_t> m_frameOf;
+    std::map<std::string, int32_t> m_channelOf;
 };
 
 } // namespace

@@ -53,6 +53,7 @@ struct Node {
     int32_t firstOutput = 0;                               ///< in GraphCode::outputs
     int32_t firstEdge = 0, firstControl = 0, lastEdge = 0; ///< in GraphCode::edges: data edges, then control edges
     int32_t childFrame = -1;                               ///< Enter: the frame that it opens
+    int32_t channel = -1;                                  ///< Send and Recv: in GraphCode::channels
 };
 
 /// What a node waits for in one iteration. A Merge counts 2 for each control input, and 1 while no live operand has come.
@@ -90,6 +91,13 @@ struct InputCode {
     bool readsReference = false;
 };
 
+/// What Sends hand to Recvs: the attributes that both of them have.
+struct ChannelCode {
+    std::string sendDevice, recvDevice, tensorName;
+    bool isWithinCall = false; ///< TensorFlow has put it where it cut a graph; what a program sends may be received in another call
+    bool operator==(const ChannelCode&) const = default;
+};
+
 /// How a call node calls.
 struct CallCode {
     CallForm form;
@@ -111,7 +119,8 @@ struct GraphCode {
     std::vector<int32_t> nodeOf;        ///< by operator; −1: it cannot be reached
     std::vector<CallCode> calls;        ///< by operator of kind call: CallCode index in callOf
     std::vector<int32_t> callOf;        ///< by node; −1: no call
-    std::vector<std::string> warnings;  ///< what TensorFlow logs
+    std::vector<ChannelCode> channels;
+    std::vector<std::string> warnings; ///< what TensorFlow logs
 };
 
 /// Compiles a graph. Errors: execution with TensorFlow's words, where frames do not fit together or nodes form a cycle.

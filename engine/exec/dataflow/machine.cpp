@@ -29,8 +29,12 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
 {
     bool moved = false;
     for (;;) {
-        if (!selectNext()) [[unlikely]]
+        if (!selectNext()) [[unlikely]] {
+            Result<bool> hasCome = m_rendezvous.awaitPeers();
+            if (!hasCome.ok()) return fail(std::move(hasCome).takeError());
+            if (*hasCome) continue;
             return finishRun();
+        }
         Iteration& iteration = *m_flow.standing().iteration;
         const Node& node = *m_flow.standing().node;
         const bool isDead = m_flow.standing().isDead;
@@ -92,7 +96,7 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
     if (!isDead) [[likely]] {
         status = m_runner.run(iteration, node);
     } else if (node.kind == NodeKind::send) {
-        m_runner.sendDead(iteration, node);
+        status = m_runner.sendDead(iteration, node);
     }
     const bool isAsked = m_asking && (node.traps & trapAfter) != 0;
     std::vector<Tensor*>& shown = m_runner.shown();
@@ -206,6 +210,24 @@ Result<bool> DataflowExecutor::Impl::fetch(size_t k)
     return true;
 }
 
+/// The machine stands at the Recv that waits, of several at the one whose key is the first.
+Status DataflowExecutor::Impl::failWaiting()
+{
+    m_inspection.rememberWaits();
+    std::string first;
+    for (const dataflow::Rendezvous::Channel& channel : m_rendezvous.channels())
+        for (const dataflow::Rendezvous::Parked& parked : channel.parked) {
+            std::string key = m_rendezvous.keyText(channel, parked);
+            if (!first.empty() && first <= key) continue;
+            first = std::move(key);
+            Iteration* const waiting = parked.iteration;
+            m_flow.standing().iteration = waiting;
+            m_flow.standing().node =
+                &programOf(*waiting).code.nodes[static_cast<size_t>(waiting->frame->code->firstNode + parked.position)];
+        }
+    return fail(Error(ErrorCode::execution, "nobody sends what this Recv waits for").found("key '" + first + "'"));
+}
+
 /// Nothing is ready: the run is over, unless a Recv waits for what nobody sends.
 Status DataflowExecutor::Impl::finishRun()
 {
@@ -213,14 +235,7 @@ Status DataflowExecutor::Impl::finishRun()
     if (m_replay.isOn() && m_step < m_replay.recorded().steps())
         return stopAt(Error(ErrorCode::badFile, "the recording goes on where the graph has nothing to do").at(address()),
                       RunEnd::Reason::failed);
-    if (!m_rendezvous.parked().empty()) {
-        m_inspection.rememberWaits();
-        const auto& [key, place] = *m_rendezvous.parked().begin();
-        Iteration* const waiting = place.first;
-        m_flow.standing().iteration = waiting;
-        m_flow.standing().node = &programOf(*waiting).code.nodes[static_cast<size_t>(waiting->frame->code->firstNode + place.second)];
-        return fail(Error(ErrorCode::execution, "nobody sends what this Recv waits for").found("key '" + key + "'"));
-    }
+    if (m_rendezvous.hasParked()) return failWaiting();
     const Graph& graph = m_model.graph(m_root);
     m_outputs.assign(graph.outputs.size(), Tensor());
     for (size_t k = 0; k < m_outputs.size(); ++k) {

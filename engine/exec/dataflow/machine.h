@@ -69,6 +69,7 @@ private:
     Status runNode(Iteration& iteration, const Node& node, bool isDead);
     Status askAboutNode(Iteration& iteration, const Node& node, bool isDead);
     Status finishRun();
+    Status failWaiting();
     Result<bool> fetch(size_t output);
     void locate(Position& position) const override;
     OperatorEvent eventOf(const Iteration& iteration, const Node& node, bool isDead = false) const;

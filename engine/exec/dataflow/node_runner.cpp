@@ -48,6 +48,7 @@ NodeRunner::NodeRunner(RunCore& core, Flow& flow, Rendezvous& rendezvous, Replay
       m_rendezvous(rendezvous),
       m_replay(replay),
       m_resources(core.resources()),
+      m_remote(core.options().remote),
       m_results(flow.results())
 {
 }
@@ -63,6 +64,7 @@ Result<Program*> NodeRunner::program(GraphId graph)
     made->constants.resize(nodes, nullptr);
     made->tallies.resize(nodes);
     made->idle.resize(made->code.frames.size());
+    made->channels = m_rendezvous.channelsOf(made->code);
     size_t inputs = 1;
     size_t outputs = 1;
     for (const Node& node : made->code.nodes) {
@@ -159,9 +161,9 @@ Status NodeRunner::run(Iteration& iteration, const Node& node)
     return m_replay.isOn() ? recall(iteration, node) : compute(iteration, node);
 }
 
-void NodeRunner::sendDead(const Iteration& iteration, const Node& node)
+Status NodeRunner::sendDead(const Iteration& iteration, const Node& node)
 {
-    m_rendezvous.send(iteration, node, CellPool::share(m_cells.dead()));
+    return m_rendezvous.send(iteration, node, CellPool::share(m_cells.dead()));
 }
 
 Status NodeRunner::compute(Iteration& iteration, const Node& node)
@@ -182,8 +184,7 @@ Status NodeRunner::compute(Iteration& iteration, const Node& node)
     case NodeKind::nothing: return {};
     case NodeKind::send: {
         LS_TRY(Cell* const cell, operand(iteration, node, 0));
-        m_rendezvous.send(iteration, node, cell);
-        return {};
+        return m_rendezvous.send(iteration, node, cell);
     }
     case NodeKind::receive: m_results[0] = m_rendezvous.receive(iteration, node); return {};
     case NodeKind::abort: {
@@ -288,6 +289,14 @@ Status NodeRunner::runConstant(const Iteration& iteration, const Node& node)
     return {};
 }
 
+int32_t NodeRunner::rankOf(const Iteration& iteration, const Node& node)
+{
+    OperatorId outermost = node.op;
+    for (const Iteration* at = &iteration; const Call* const call = at->frame->activation->call; at = call->caller)
+        outermost = programOf(*call->caller).code.nodes[static_cast<size_t>(call->node)].op;
+    return m_remote->rankOf(outermost, programOf(iteration).code.id, node.op);
+}
+
 Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
 {
     Program& program = programOf(iteration);
@@ -333,7 +342,9 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
     const KernelArgs args{m_in.data(), m_out.data(), state.params.get(), &m_core, node.inputCount, node.outputCount};
     DeviceMemory* const device = m_core.options().device;
     for (int k = 0; device && k < node.outputCount; ++k) device->written(args.out(k));
-    if (Status status = callKernel(state, args); !status.ok()) [[unlikely]] {
+    const int32_t rank = m_remote ? rankOf(iteration, node) : 0;
+    Status status = rank == 0 ? callKernel(state, args) : m_remote->run(rank, program.code.id, node.op, args);
+    if (!status.ok()) [[unlikely]] {
         m_flow.dropResults(node.outputCount);
         return status;
     }

@@ -4,6 +4,7 @@
 #include "engine/exec/dataflow/flow.h"
 #include "engine/exec/dataflow/rendezvous.h"
 #include "engine/exec/dataflow/replay.h"
+#include "engine/exec/remote_kernels.h"
 #include "engine/ops/catalog.h"
 
 #include <map>
@@ -26,7 +27,7 @@ public:
     /// Gives the node its results (Flow::results). Calls are entered elsewhere.
     Status run(Iteration& iteration, const Node& node);
     /// A dead Send sends that nothing comes.
-    void sendDead(const Iteration& iteration, const Node& node);
+    Status sendDead(const Iteration& iteration, const Node& node);
     /// Operand `i` as the node reads it; a reference that is read as its value is shown in `room`.
     Result<const Tensor*> view(const Iteration& iteration, const Node& node, int32_t i, Tensor& room);
     /// Operand `i` to be handed on: shared. A reference that is read as its value becomes an alias: later writes to the variable are seen,
@@ -46,6 +47,7 @@ private:
     Status runMerge(Iteration& iteration, const Node& node);
     Status runConstant(const Iteration& iteration, const Node& node);
     Cell* indexCell(int32_t index);
+    int32_t rankOf(const Iteration& iteration, const Node& node);
     Status runKernel(const Iteration& iteration, const Node& node);
     Status prepare(const Program& program, const Node& node, KernelState& state);
     Status inferOutputs(const Program& program, const Node& node, KernelState& state);
@@ -57,6 +59,7 @@ private:
     Rendezvous& m_rendezvous;
     Replay& m_replay;
     ResourceStore& m_resources;
+    RemoteKernels* const m_remote; ///< null: all kernels run here
     std::map<GraphId, std::unique_ptr<Program>> m_programs;
     TrapSet m_traps;
     // Of the node that runs

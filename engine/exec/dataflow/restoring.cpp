@@ -204,13 +204,19 @@ private:
     {
         for (const SentState& state : m_state.sent) {
             LS_TRY(Cell* const sent, cell(state.cell));
-            if (sent) m_parts.rendezvous.sent().emplace(state.key, sent);
+            if (sent && !m_parts.rendezvous.restoreSent(state.key, sent)) {
+                m_cells.release(sent);
+                return brokenState();
+            }
         }
         for (const ParkedState& state : m_state.parked) {
             if (!isIndex(state.iteration, m_iterations)) return brokenState();
             Iteration* const iteration = m_iterations[static_cast<size_t>(state.iteration)];
             if (state.position < 0 || state.position >= iteration->frame->code->nodeCount) return brokenState();
-            m_parts.rendezvous.parked().emplace(state.key, std::pair(iteration, state.position));
+            const FrameCode& code = *iteration->frame->code;
+            const GraphCode& graph = programOf(*iteration).code;
+            if (graph.nodes[static_cast<size_t>(code.firstNode + state.position)].kind != NodeKind::receive) return brokenState();
+            m_parts.rendezvous.restoreParked(*iteration, state.position);
         }
         return {};
     }

@@ -61,9 +61,16 @@ public:
 
     void rendezvous(const Rendezvous& rendezvous)
     {
-        for (const auto& [key, cell] : rendezvous.sent()) m_state.dataflow.sent.push_back({key, cellState(cell)});
-        for (const auto& [key, place] : rendezvous.parked())
-            m_state.dataflow.parked.push_back({key, m_inventory.numberOf.at(place.first), place.second});
+        std::vector<std::pair<std::string, const Cell*>> sent;
+        std::vector<ParkedState>& parked = m_state.dataflow.parked;
+        for (const Rendezvous::Channel& channel : rendezvous.channels()) {
+            for (const Rendezvous::Sent& value : channel.sent) sent.emplace_back(rendezvous.savedKey(channel, value.place), value.cell);
+            for (const Rendezvous::Parked& waiting : channel.parked)
+                parked.push_back({rendezvous.savedKey(channel, waiting.place), m_inventory.numberOf.at(waiting.iteration), waiting.position});
+        }
+        std::ranges::stable_sort(sent, {}, &std::pair<std::string, const Cell*>::first);
+        for (const auto& [key, cell] : sent) m_state.dataflow.sent.push_back({key, cellState(cell)});
+        std::ranges::stable_sort(parked, {}, &ParkedState::key);
     }
 
     void tallies(const Program& program)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <set>
 
 namespace loopscope::dataflow {
@@ -45,10 +46,14 @@ const Node* senderOf(const GraphCode& code, const Operator& receive)
 
 std::vector<DataflowWait> Inspection::waits() const
 {
-    if (m_rendezvous.parked().empty()) return m_stuck;
+    if (!m_rendezvous.hasParked()) return m_stuck;
     std::vector<DataflowWait> waits;
     std::vector<const Iteration*> where;
-    for (const auto& [key, place] : m_rendezvous.parked()) {
+    std::multimap<std::string, std::pair<const Iteration*, int32_t>> parked; // in the order in which they are told
+    for (const Rendezvous::Channel& channel : m_rendezvous.channels())
+        for (const Rendezvous::Parked& waiting : channel.parked)
+            parked.emplace(m_rendezvous.keyText(channel, waiting), std::pair(waiting.iteration, waiting.position));
+    for (const auto& [key, place] : parked) {
         const auto& [iteration, position] = place;
         const GraphCode& code = programOf(*iteration).code;
         const Node& node = code.nodes[static_cast<size_t>(iteration->frame->code->firstNode + position)];

@@ -2,6 +2,7 @@
 
 #include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
+#include "engine/ops/control_flow.h"
 #include "engine/transform/graph_editor.h"
 
 #include <algorithm>
@@ -200,6 +201,10 @@ void keepCalled(Model& model, GraphId root)
     std::vector<bool> needed(model.graphs.size(), false);
     std::vector<size_t> open = {static_cast<size_t>(root.index)};
     needed[open.front()] = true;
+    if (const GraphId first = attributeGraph(model.attributes, kInitialiserGraph); model.hasGraph(first) && first != root) {
+        needed[static_cast<size_t>(first.index)] = true;
+        open.push_back(static_cast<size_t>(first.index));
+    }
     const std::function<void(const Attribute&)> visit = [&](const Attribute& attribute) {
         if (const auto* ref = attribute.as<GraphRef>();
             ref && model.hasGraph(ref->graph) && !needed[static_cast<size_t>(ref->graph.index)]) {
@@ -227,10 +232,11 @@ void keepCalled(Model& model, GraphId root)
     }
     const std::function<void(Attribute&)> renumber = [&](Attribute& attribute) {
         if (auto* ref = attribute.as<GraphRef>(); ref && ref->graph.valid())
-            ref->graph = GraphId(numbers[static_cast<size_t>(ref->graph.index)]);
+            ref->graph = model.hasGraph(ref->graph) ? GraphId(numbers[static_cast<size_t>(ref->graph.index)]) : GraphId();
         if (auto* items = attribute.as<AttributeItems>())
             for (Attribute& item : *items) renumber(item);
     };
+    for (NamedAttribute& attribute : model.attributes) renumber(attribute.value);
     for (Graph& graph : kept)
         for (Operator& op : graph.operators)
             for (NamedAttribute& attribute : op.attributes) renumber(attribute.value);
@@ -247,14 +253,16 @@ Result<CutReport> cutGraph(Model& model, GraphId graph, const DevicePlacement& p
     return Cutter(model, graph, placement).run();
 }
 
-Result<Model> partOf(const Model& cut, GraphId graph, const std::string& device)
+Result<Model> partOf(const Model& cut, GraphId graph, const std::vector<std::string>& devices)
 {
     Model part = cut;
     part.signatures.clear(); // they are the whole's
     part.gradients.clear();
     {
         GraphEditor editor(part, graph);
-        const auto isHere = [&](OperatorId id) { return attributeString(editor.op(id).attributes, "@device", "") == device; };
+        const auto isHere = [&](OperatorId id) {
+            return std::ranges::find(devices, attributeString(editor.op(id).attributes, "@device", "")) != devices.end();
+        };
         std::vector<GraphOutput> outputs;
         for (const GraphOutput& output : editor.graph().outputs) {
             const Value& value = editor.value(output.value);

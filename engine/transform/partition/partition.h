@@ -22,7 +22,8 @@ struct CutReport {
 /// (`@device`). Run as one graph it computes what it did. Errors: usage, for frames that cannot be cut and for other dialects.
 Result<CutReport> cutGraph(Model& model, GraphId graph, const DevicePlacement& placement);
 
-/// One device's part of a graph that is cut, as a model of its own, with the functions that it calls.
-Result<Model> partOf(const Model& cut, GraphId graph, const std::string& device);
+/// The part of a graph that is cut which stands on these devices, as a model of its own, with the functions that it calls; where the model
+/// has a graph that a session begins with, all of that.
+Result<Model> partOf(const Model& cut, GraphId graph, const std::vector<std::string>& devices);
 
 } // namespace loopscope

@@ -134,7 +134,7 @@ TEST(Partition, has_a_control_loop_for_each_frame_around_a_receiver)
     // the outer one's is.
     EXPECT_EQ(report->edges, 5U);
     EXPECT_EQ(report->controlLoops, (std::vector<std::string>{"'outer' on b", "'inner' on b", "'outer' on a", "'inner' on a"}));
-    const Result<Model> part = partOf(cut, kMain, "b");
+    const Result<Model> part = partOf(cut, kMain, {"b"});
     ASSERT_TRUE(part.ok());
     EXPECT_TRUE(verifyModel(*part).ok());
     std::multiset<std::string> kinds;

@@ -1,0 +1,80 @@
+// Numbers, texts and tensors as bytes of a message, and back. What comes from another rank is looked at before it is believed.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/tensor/tensor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace loopscope {
+
+class MessageWriter {
+public:
+    explicit MessageWriter(std::vector<std::byte>& bytes) : m_bytes(bytes) { m_bytes.clear(); }
+    template <typename T> void number(T value)
+    {
+        static_assert(std::is_arithmetic_v<T>);
+        raw(&value, sizeof(value));
+    }
+    void numbers(std::span<const int64_t> values)
+    {
+        number(static_cast<int32_t>(values.size()));
+        raw(values.data(), values.size_bytes());
+    }
+    void text(std::string_view value)
+    {
+        number(static_cast<uint64_t>(value.size()));
+        raw(value.data(), value.size());
+    }
+    void tensor(const Tensor& tensor);
+    std::span<const std::byte> bytes() const { return m_bytes; }
+
+private:
+    void raw(const void* data, size_t size)
+    {
+        const auto* const from = static_cast<const std::byte*>(data);
+        m_bytes.insert(m_bytes.end(), from, from + size);
+    }
+    std::vector<std::byte>& m_bytes;
+};
+
+/// After the first thing that is not there nothing is: `isWhole()` says so.
+class MessageReader {
+public:
+    explicit MessageReader(std::span<const std::byte> bytes) : m_bytes(bytes) {}
+    template <typename T> T number()
+    {
+        T value = {};
+        if (const std::byte* const from = take(sizeof(T))) std::memcpy(&value, from, sizeof(T));
+        return value;
+    }
+    void numbers(std::vector<int64_t>& values);
+    std::string text();
+    /// A view of the message's bytes.
+    Tensor tensor();
+    bool isWhole() const { return m_isWhole; }
+
+private:
+    const std::byte* take(size_t size)
+    {
+        if (!m_isWhole || size > m_bytes.size() - m_at) {
+            m_isWhole = false;
+            return nullptr;
+        }
+        m_at += size;
+        return m_bytes.data() + m_at - size;
+    }
+    std::span<const std::byte> m_bytes;
+    size_t m_at = 0;
+    bool m_isWhole = true;
+};
+
+} // namespace loopscope
