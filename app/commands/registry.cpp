@@ -7,9 +7,11 @@
 #include "engine/base/allocation.h"
 #include "engine/base/file_guard.h"
 #include "engine/base/memory_budget.h"
+#include "engine/base/swapped_bytes.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -381,6 +383,8 @@ Result<int> dispatch(Console& console, std::span<const std::string> typed)
         Result<uint64_t> limit = parseSize(arguments.text("memory"));
         if (!limit.ok()) return std::move(limit).takeError().at("option '--memory'");
         setMemoryLimit(*limit);
+        const char* const folder = std::getenv("TMPDIR");
+        setSwapping(*limit / 2, folder && *folder ? folder : "/var/tmp"); // where /tmp is memory, nothing would be won
     }
     guardMappedFiles();
     if (console.verbose())

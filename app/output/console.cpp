@@ -50,11 +50,7 @@ bool isTerminal(FILE* file) { return isatty(fileno(file)) == 1 && std::getenv("O
 
 } // namespace
 
-Console::Console(FILE* out, FILE* err)
-    : m_out(out),
-      m_err(err),
-      m_outIsTerminal(isTerminal(out)),
-      m_errIsTerminal(isTerminal(err))
+Console::Console(FILE* out, FILE* err) : m_out(out), m_err(err), m_outIsTerminal(isTerminal(out)), m_errIsTerminal(isTerminal(err))
 {
     winsize size = {};
     if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0) {

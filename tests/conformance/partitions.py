@@ -32,7 +32,7 @@ def computed(folder, command, name, place):
         words.append("--distributed")
     if place and options.ranks > 1:
         words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(options.ranks), *words]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=dict(os.environ, HWLOC_COMPONENTS="-gl"))
     if done.returncode != 0:
         return None, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
     content = out.read_bytes()

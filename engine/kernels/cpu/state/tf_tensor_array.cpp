@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's tensor arrays and stacks: core/kernels/tensor_array.h, tensor_array_ops.cc, stack.cc.
+#include "engine/base/swapped_bytes.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/resources.h"
 #include "engine/tensor/strings.h"
@@ -157,7 +158,8 @@ Status write(TensorArray& array, int64_t index, const Tensor& value)
     if (element.written)
         return arrayError(array,
                           "Could not write to TensorArray index " + std::to_string(index) + " because it has already been written to.");
-    element.value = StoredTensor::copyOf(value);
+    LS_TRY(Bytes kept, keptCopy(value.view()));
+    element.value = {value.dtype, value.shape, std::move(kept), -1};
     element.written = true;
     return {};
 }
@@ -424,7 +426,8 @@ Status runPush(const KernelArgs& args)
                                std::string(tfTypeName(value.dtype)));
     if (stack->maxSize >= 0 && static_cast<int64_t>(stack->elements.size()) >= stack->maxSize)
         return invalidArgument("Stack[" + stack->name + "] overflowed its max_size (" + std::to_string(stack->maxSize) + ")");
-    stack->elements.push_back(StoredTensor::copyOf(value));
+    LS_TRY(Bytes kept, keptCopy(value.view()));
+    stack->elements.push_back({value.dtype, value.shape, std::move(kept), -1});
     stack->elements.back().origin = args.runtime->resources().iterationTick();
     return tfCopy(args, 0, value, value.shape);
 }
