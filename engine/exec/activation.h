@@ -30,6 +30,23 @@ bool isCompatible(const Shape& planned, const Shape& actual);
 /// Gives a slot a shape, and room for it if its elements have a fixed size (strings get their room from the kernel).
 /// Errors: execution if the shape is not definite, too large, or there is no memory.
 Status sizeSlot(Slot& slot, const Shape& shape);
+/// The same for a slot that mostly has that shape already, only in another block.
+inline Status sizeSlotAgain(Slot& slot, const Shape& shape)
+{
+    if (!slot.heap || slot.bytes == 0 || !(slot.shape == shape)) return sizeSlot(slot, shape);
+    LS_CHECK_OK(slot.heap->reserve(slot.bytes));
+    slot.data = slot.heap->data();
+    return {};
+}
+/// Makes a slot ready, which has a block, for a kernel that will size it.
+inline Status emptySlot(Slot& slot, const Shape& shape)
+{
+    if (!(slot.shape == shape)) slot.shape = shape;
+    slot.bytes = 0;
+    LS_CHECK_OK(slot.heap->reserve(0));
+    slot.data = slot.heap->data();
+    return {};
+}
 /// Makes `slot` a copy of `source`, sized if the slot is not fixed.
 Status copyToSlot(Slot& slot, const Tensor& source);
 /// Lets `slot` stand for the bytes of `source` without copying.

@@ -1,5 +1,6 @@
 #include "engine/exec/inference_memo.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace loopscope {
@@ -20,6 +21,9 @@ bool isActivation(const Tensor& tensor)
     }
 }
 
+/// What describes no sizes, as a rule.
+bool isContent(DType dtype) { return isFloat(dtype) || dtype == DType::variant; }
+
 } // namespace
 
 bool InferenceMemo::holds(const KernelArgs& args) const
@@ -35,15 +39,35 @@ bool InferenceMemo::holds(const KernelArgs& args) const
     return true;
 }
 
-void InferenceMemo::keep(const KernelArgs& args, const Operator& op, const GraphPlan& plan, std::span<const InferredType> found)
+/// Whether inference finds less where it cannot see the contents of operands.
+bool InferenceMemo::looksAtValues(const KernelArgs& args, const Operator& op, const OpDef* def, std::span<const InferredType> found)
+{
+    if (!def || !def->infer) return true;
+    std::vector<Tensor> operands(static_cast<size_t>(args.inputCount));
+    std::vector<const Tensor*> blind(operands.size(), nullptr);
+    for (size_t i = 0; i < operands.size(); ++i) {
+        if (!args.has(static_cast<int>(i))) continue;
+        operands[i] = args.in(static_cast<int>(i));
+        if (isContent(operands[i].dtype)) operands[i].data = nullptr;
+        blind[i] = &operands[i];
+    }
+    std::vector<InferredType> seen(found.begin(), found.end());
+    for (InferredType& type : seen) type.shape = Shape::unknownRank();
+    InferContext context(op, blind, seen);
+    if (!def->infer(context).ok()) return true;
+    return !std::ranges::equal(seen, found, [](const InferredType& a, const InferredType& b) { return a.shape == b.shape; });
+}
+
+void InferenceMemo::keep(const KernelArgs& args, const Operator& op, const OpDef* def, const GraphPlan& plan,
+                         std::span<const InferredType> found)
 {
     m_isKept = false;
     m_results.clear();
     for (size_t k = 0; k < found.size(); ++k) {
-        if (!found[k].shape.isStatic() || bitWidth(args.outputs[k]->dtype) == 0) return; // the kernel sizes it
-        m_results.push_back(found[k].shape);
+        m_results.push_back({found[k].shape, !found[k].shape.isStatic() || bitWidth(args.outputs[k]->dtype) == 0});
     }
     m_operands.resize(static_cast<size_t>(args.inputCount));
+    bool isTried = false;
     for (int i = 0; i < args.inputCount; ++i) {
         if (!args.has(i)) continue;
         const Tensor& now = args.in(i);
@@ -51,7 +75,12 @@ void InferenceMemo::keep(const KernelArgs& args, const Operator& op, const Graph
         operand.shape = now.shape;
         operand.isCompared = false;
         if (plan.value(op.inputs[static_cast<size_t>(i)]).storage == Storage::constant) continue;
-        if (now.bytes > kMostBytes || now.dtype == DType::string) {
+        if (isContent(now.dtype) && !m_looksAtValues) {
+            m_looksAtValues = !isTried && looksAtValues(args, op, def, found);
+            isTried = true;
+            if (!m_looksAtValues) continue;
+        }
+        if (now.bytes > kMostBytes || now.dtype == DType::string || now.dtype == DType::variant) {
             if (!isActivation(now)) return;
             continue;
         }

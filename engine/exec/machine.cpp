@@ -1,6 +1,7 @@
 // The loop that runs instructions, and how a run ends.
 #include "engine/exec/machine.h"
 
+#include "engine/base/flushed_floats.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
 
@@ -217,7 +218,12 @@ template <bool Single> Status Interpreter::Impl::execute()
     return {};
 }
 
-Status Interpreter::Impl::advance(bool single) { return single ? execute<true>() : execute<false>(); }
+Status Interpreter::Impl::advance(bool single)
+{
+    if (single) return execute<true>();
+    const FlushedFloats flushed(m_isTensorFlow && m_audience.isBlind() && !m_asking && !m_options.device);
+    return execute<false>();
+}
 
 /// Infers with the operands' data, and gives the results memory.
 Status Interpreter::Impl::inferResults(const Instruction& instruction, const Operator& op, const OpDef* def)
@@ -243,10 +249,7 @@ Status Interpreter::Impl::inferResults(const Instruction& instruction, const Ope
         } else if (!slot.heap) { // planned for a size that inference does not confirm
             return Error(ErrorCode::execution, "result " + std::to_string(k)).found("no size").expected(toString(slot.shape));
         } else { // the kernel knows: it calls resize
-            slot.shape = m_inferred[k].shape;
-            slot.bytes = 0;
-            LS_CHECK_OK(slot.heap->reserve(0));
-            slot.data = slot.heap->data();
+            LS_CHECK_OK(emptySlot(slot, m_inferred[k].shape));
         }
     }
     return {};
@@ -264,11 +267,15 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
     const OpDef* const def = program.plan().operators[static_cast<size_t>(instruction.index)].def;
     InferenceMemo& memo = m_frames.back().activation->memo(instruction.index);
     if (!program.device() && memo.holds(args)) {
-        for (size_t k = 0; k < count; ++k)
-            if (Slot& slot = static_cast<Slot&>(*args.outputs[k]); !slot.fixed) LS_CHECK_OK(sizeSlot(slot, memo.result(k)));
+        for (size_t k = 0; k < count; ++k) {
+            Slot& slot = static_cast<Slot&>(*args.outputs[k]);
+            if (slot.fixed) continue;
+            if (memo.isSizedByKernel(k)) LS_CHECK_OK(emptySlot(slot, memo.result(k)));
+            else LS_CHECK_OK(sizeSlotAgain(slot, memo.result(k)));
+        }
     } else {
         LS_CHECK_OK(inferResults(instruction, op, def));
-        memo.keep(args, op, program.plan(), {m_inferred.data(), count});
+        memo.keep(args, op, def, program.plan(), {m_inferred.data(), count});
     }
     LS_CHECK_OK(instruction.run(args));
     if (program.device() && !program.isOnDevice(instruction.index))
@@ -372,9 +379,10 @@ void Interpreter::Impl::locate(Position& position) const
 Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
 {
     auto& slot = static_cast<Slot&>(output); // every result of every instruction is a slot
+    const bool isSame = slot.shape == shape;
     if (!shape.isStatic()) return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
     if (slot.fixed) {
-        if (shape == slot.shape && bytes == slot.bytes) return {};
+        if (isSame && bytes == slot.bytes) return {};
         return Error(ErrorCode::execution, "a result does not have the size that was planned")
             .found(toString(shape))
             .expected(toString(slot.shape));
@@ -383,7 +391,7 @@ Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t byte
     LS_CHECK_OK(slot.heap->reserve(bytes));
     slot.data = slot.heap->data();
     slot.bytes = bytes;
-    slot.shape = shape;
+    if (!isSame) slot.shape = shape;
     return {};
 }
 

@@ -53,6 +53,9 @@ public:
     /// Who takes whole iterations instead of their operators; null: nobody.
     TripTaker* trips() const { return m_times ? nullptr : m_trips; }
 
+    /// Nobody looks at values.
+    bool isBlind() const { return !m_present || m_totals; }
+
     // Durations in nanoseconds.
     bool hasTimes() const { return m_times; }
     int64_t now() const { return m_times ? nowNs() : 0; }

@@ -4,6 +4,7 @@
 #include "engine/base/text.h"
 #include "engine/exec/core_executor.h"
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 
@@ -26,6 +27,13 @@ VariableAccess::Kind accessKind(AccessKind kind)
     return VariableAccess::Kind::write;
 }
 
+bool isTensorFlowOnly(const Model& model)
+{
+    const auto isOne = [](const Operator& op) { return op.kind.dialect == "tf"; };
+    return model.dialect == Dialect::tf &&
+           std::ranges::all_of(model.graphs, [&](const Graph& graph) { return std::ranges::all_of(graph.operators, isOne); });
+}
+
 } // namespace
 
 RunCore::RunCore(const Model& model, GraphId root, const ExecutionOptions& options)
@@ -35,6 +43,7 @@ RunCore::RunCore(const Model& model, GraphId root, const ExecutionOptions& optio
       m_options(options),
       m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
       m_limits(options.maxSteps),
+      m_isTensorFlow(!options.kernels && isTensorFlowOnly(model)),
       m_races(model)
 {
 }

@@ -122,7 +122,8 @@ protected:
     RunLimits m_limits;
     Phase m_phase = Phase::idle;
     Step m_step;
-    bool m_asking = false; ///< run() and runTo() ask about traps, stepOnce() does not
+    const bool m_isTensorFlow; ///< and there are no other operators, and no kernels of somebody else
+    bool m_asking = false;     ///< run() and runTo() ask about traps, stepOnce() does not
     TrapSet m_traps;
     TrapHandler* m_trapHandler = nullptr;
     InvocationId m_nextInvocation = 1;

@@ -31,10 +31,15 @@ void Shape::resize(int rank, int64_t fill)
 
 bool Shape::isStatic() const
 {
-    return m_hasRank && std::all_of(dims().begin(), dims().end(), [](int64_t d) { return d >= 0; });
+    if (m_rank == 0) return m_hasRank;
+    return std::all_of(dims().begin(), dims().end(), [](int64_t d) { return d >= 0; });
 }
 
-bool Shape::operator==(const Shape& other) const { return m_hasRank == other.m_hasRank && std::ranges::equal(dims(), other.dims()); }
+bool Shape::operator==(const Shape& other) const
+{
+    if (m_hasRank != other.m_hasRank || m_rank != other.m_rank) return false;
+    return m_rank == 0 || std::equal(data(), data() + m_rank, other.data());
+}
 
 std::string toString(const Shape& shape)
 {

@@ -1,6 +1,7 @@
 // The loop that runs ready nodes, and how a run ends.
 #include "engine/exec/dataflow/machine.h"
 
+#include "engine/base/flushed_floats.h"
 #include "engine/exec/dataflow/location.h"
 #include "engine/ops/tf_rules.h"
 
@@ -14,7 +15,12 @@ using dataflow::NodeKind;
 using dataflow::programOf;
 using dataflow::Tally;
 
-Status DataflowExecutor::Impl::advance(bool single) { return single ? execute<true>() : execute<false>(); }
+Status DataflowExecutor::Impl::advance(bool single)
+{
+    if (single) return execute<true>();
+    const FlushedFloats flushed(m_isTensorFlow && m_audience.isBlind() && !m_asking && !m_options.device);
+    return execute<false>();
+}
 
 bool DataflowExecutor::Impl::selectNext()
 {

@@ -5,9 +5,17 @@
 
 #include "engine/kernels/cpu/tf_variant.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace loopscope {
+
+constexpr int64_t kVariantMagic = 0x4c535641;      ///< "LSVA": an encoded variant begins with it
+constexpr size_t kListBlock = 3 * sizeof(int32_t); ///< before the bytes of a block of one string (strings.h)
+/// What element `i`, encoded, contributes to the hash of a list, which is the sum over all: a change of one element is a change of one
+/// term.
+uint64_t listElementHash(int64_t i, std::string_view element);
 
 /// Views an encoded list; lives as long as the operand that it was read from.
 class ListView {

@@ -1,9 +1,8 @@
 #include "engine/kernels/cpu/tf_support.h"
 
+#include "engine/base/flushed_floats.h"
+
 #include <algorithm>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 namespace loopscope {
 
@@ -18,16 +17,9 @@ bool hasFloats(const KernelSetup& setup)
 // Not inlined: no operation may move to where the processor's mode is another one.
 [[gnu::noinline]] Status runFlushed(KernelFunction function, const KernelArgs& args)
 {
-#if defined(__SSE__)
-    constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-    const unsigned before = _mm_getcsr();
-    _mm_setcsr(before | kFlushToZero | kDenormalsAreZero);
-    Status status = function(args);
-    _mm_setcsr(before);
-    return status;
-#else
+    if (FlushedFloats::isOn()) return function(args);
+    const FlushedFloats flushed(true);
     return function(args);
-#endif
 }
 
 Status tfAllocate(const KernelArgs& args, int k, const Shape& shape)

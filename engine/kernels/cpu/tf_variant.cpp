@@ -57,8 +57,6 @@ struct Reader {
     }
 };
 
-constexpr int64_t kMagic = 0x4c535641; // "LSVA"
-
 /// Bytes that a tensor needs to be decoded: strings may be short (an empty block is allowed).
 bool holdsEnough(const VariantTensor& tensor)
 {
@@ -117,18 +115,20 @@ bool take(Reader& reader, VariantKind kind, DType elementType, VariantTensor& te
 /// lists a hash of them.
 constexpr size_t kTail = 3 * sizeof(int64_t);
 
-/// What element `i` contributes to the hash of a list, which is the sum over all: a change of one element is a change of one term.
-uint64_t listHash(int64_t i, std::string_view element) { return hash64(std::as_bytes(std::span(element)), static_cast<uint64_t>(i)); }
-
 int64_t combined(int64_t sizeOfAll, int64_t size) { return sizeOfAll == 0 || sizeOfAll == size ? size : -1; }
 
 } // namespace
+
+uint64_t listElementHash(int64_t i, std::string_view element)
+{
+    return hash64(std::as_bytes(std::span(element)), static_cast<uint64_t>(i));
+}
 
 std::string encodeVariant(const VariantValue& value)
 {
     if (value.kind == VariantKind::none) return {};
     std::string out;
-    put(out, kMagic);
+    put(out, kVariantMagic);
     put(out, static_cast<int64_t>(value.kind));
     put(out, static_cast<int64_t>(value.elementType));
     put(out, value.maxElements);
@@ -143,7 +143,7 @@ std::string encodeVariant(const VariantValue& value)
         const size_t begin = out.size();
         put(out, value.tensors[i]);
         tail[0] = combined(tail[0], static_cast<int64_t>(out.size() - begin));
-        if (value.kind == VariantKind::list) hash += listHash(static_cast<int64_t>(i), std::string_view(out).substr(begin));
+        if (value.kind == VariantKind::list) hash += listElementHash(static_cast<int64_t>(i), std::string_view(out).substr(begin));
     }
     tail[1] = static_cast<int64_t>(hash);
     std::memcpy(out.data() + at, tail, sizeof tail);
@@ -155,7 +155,7 @@ Result<VariantValue> decodeVariant(std::string_view bytes)
     VariantValue value;
     if (bytes.empty()) return value;
     Reader reader{bytes};
-    const bool ours = reader.number() == kMagic;
+    const bool ours = reader.number() == kVariantMagic;
     const int64_t kind = reader.number();
     const int64_t elementType = reader.number();
     value.maxElements = reader.number();
@@ -194,7 +194,7 @@ Result<ListView> ListView::of(const KernelArgs& args, int i)
     ListView list;
     list.m_bytes = strings[0];
     Reader reader{list.m_bytes};
-    const bool ours = !list.m_bytes.empty() && reader.number() == kMagic;
+    const bool ours = !list.m_bytes.empty() && reader.number() == kVariantMagic;
     const int64_t kind = ours ? reader.number() : 0;
     const int64_t elementType = reader.number();
     list.m_maxElements = reader.number();
@@ -284,7 +284,7 @@ Result<ListView::Change> ListView::changeOf(int64_t i, std::string_view element)
         LS_TRY(const size_t begin, offsetOf(i));
         LS_TRY(const size_t end, offsetOf(i + 1));
         if (end > m_bytes.size()) return invalidArgument("the variant is none that this program made");
-        change.hash -= listHash(i, m_bytes.substr(begin, end - begin));
+        change.hash -= listElementHash(i, m_bytes.substr(begin, end - begin));
     }
     if (element.empty()) {
         if (m_count == 1) change.elementSize = 0;
@@ -292,14 +292,13 @@ Result<ListView::Change> ListView::changeOf(int64_t i, std::string_view element)
     }
     const auto size = static_cast<int64_t>(element.size());
     change.elementSize = m_count == (i < m_count ? 1 : 0) ? size : combined(m_elementSize, size);
-    change.hash += listHash(i, element);
+    change.hash += listElementHash(i, element);
     return change;
 }
 
 namespace {
 
-constexpr size_t kBlock = 3 * sizeof(int32_t); ///< before the bytes of a block of one string (strings.h)
-constexpr int64_t kMostBehind = 16;            ///< elements by which an older list may be longer or shorter
+constexpr int64_t kMostBehind = 16; ///< elements by which an older list may be longer or shorter
 
 } // namespace
 
@@ -310,7 +309,7 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
     Tensor& out = args.out(k);
     const int64_t size = m_elementSize;
     if (size <= 0 || change.elementSize != size) return false;
-    const size_t elements = kBlock + m_body;
+    const size_t elements = kListBlock + m_body;
     const size_t total = elements + static_cast<size_t>(change.count * size);
     LS_CHECK_OK(args.runtime->resize(out, Shape(), total));
     int32_t words[3];
@@ -318,10 +317,10 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
     const auto look = [&] {
         std::memcpy(words, out.data, sizeof words);
         std::memcpy(tail, out.data + elements - kTail, sizeof tail);
-        return words[0] == 1 && words[1] == static_cast<int32_t>(kBlock) && tail[1] == size && tail[0] > 0 &&
+        return words[0] == 1 && words[1] == static_cast<int32_t>(kListBlock) && tail[1] == size && tail[0] > 0 &&
                tail[0] >= m_count - kMostBehind && tail[0] <= m_count + kMostBehind &&
                words[2] == static_cast<int64_t>(elements) + tail[0] * size &&
-               std::memcmp(out.data + kBlock, m_bytes.data(), m_body - kTail) == 0;
+               std::memcmp(out.data + kListBlock, m_bytes.data(), m_body - kTail) == 0;
     };
     if (total < elements + static_cast<size_t>(size) || !look()) return false;
     const int64_t count = tail[0];
@@ -330,14 +329,14 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
         if (!look()) return false;
     }
     const auto at = [&](int64_t i) { return reinterpret_cast<char*>(out.data) + elements + static_cast<size_t>(i * size); };
-    const auto there = [&](int64_t i) { return listHash(i, {at(i), static_cast<size_t>(size)}); };
+    const auto there = [&](int64_t i) { return listElementHash(i, {at(i), static_cast<size_t>(size)}); };
     auto hash = static_cast<uint64_t>(tail[2]);
-    for (int64_t i = count; i < m_count; ++i) hash += listHash(i, encoded(i));
+    for (int64_t i = count; i < m_count; ++i) hash += listElementHash(i, encoded(i));
     for (int64_t i = m_count; i < count; ++i) hash -= there(i);
     int64_t other = -1; // one more element that may differ: loops go through lists in order
     for (const int64_t i : {change.index - 1, change.index + 1, change.index}) {
         if (hash == m_hash) break;
-        if (i < 0 || i >= std::min(count, m_count) || hash - there(i) + listHash(i, encoded(i)) != m_hash) continue;
+        if (i < 0 || i >= std::min(count, m_count) || hash - there(i) + listElementHash(i, encoded(i)) != m_hash) continue;
         hash = m_hash;
         other = i;
     }
@@ -356,22 +355,22 @@ Status ListView::write(const KernelArgs& args, int k, const Change& change) cons
     if (change.index < m_count) {
         LS_TRY(end, offsetOf(change.index + 1));
     }
-    const size_t total = kBlock + m_bytes.size() - (end - begin) + change.element.size();
+    const size_t total = kListBlock + m_bytes.size() - (end - begin) + change.element.size();
     if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
         return Error(ErrorCode::execution, "the list is too long").found(std::to_string(total) + " bytes").expected("less than 2 GiB");
     LS_TRY(const bool isThere, bringUpToDate(args, k, change));
     if (!isThere) {
         LS_CHECK_OK(args.runtime->resize(args.out(k), Shape(), total));
-        std::byte* to = args.out(k).data + kBlock;
+        std::byte* to = args.out(k).data + kListBlock;
         for (const std::string_view part : {m_bytes.substr(0, begin), change.element, m_bytes.substr(end)}) {
             if (!part.empty()) std::memcpy(to, part.data(), part.size());
             to += part.size();
         }
     }
-    const int32_t words[] = {1, kBlock, static_cast<int32_t>(total)};
+    const int32_t words[] = {1, kListBlock, static_cast<int32_t>(total)};
     const int64_t tail[] = {change.count, change.elementSize, static_cast<int64_t>(change.hash)};
     std::memcpy(args.out(k).data, words, sizeof words);
-    std::memcpy(args.out(k).data + kBlock + m_body - kTail, tail, sizeof tail);
+    std::memcpy(args.out(k).data + kListBlock + m_body - kTail, tail, sizeof tail);
     return {};
 }
 

@@ -4,6 +4,9 @@
 #include "engine/ops/control_flow.h"
 
 #include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
 
 using namespace loopscope;
 
@@ -21,6 +24,40 @@ Status runConst(const KernelArgs& args)
     LS_CHECK_OK(args.runtime->resize(args.out(0), tensor->type.shape, bytes.size()));
     if (!bytes.empty()) std::memcpy(args.out(0).data, bytes.data(), bytes.size());
     return {};
+}
+
+/// A constant that is there and whole.
+struct StoredConstant {
+    std::shared_ptr<const Constant> holder;
+    Shape shape;
+    const std::byte* data = nullptr;
+    size_t bytes = 0;
+};
+
+template <bool HasSize> Status runStoredConst(const KernelArgs& args)
+{
+    const auto& constant = args.paramsAs<StoredConstant>();
+    Tensor& out = args.out(0);
+    if constexpr (!HasSize) LS_CHECK_OK(args.runtime->resize(out, constant.shape, constant.bytes));
+    if (constant.bytes == 4) std::memcpy(out.data, constant.data, 4); // most in loops are scalars
+    else if (constant.bytes > 0) std::memcpy(out.data, constant.data, constant.bytes);
+    return {};
+}
+
+Result<PreparedKernel> prepareConst(const KernelSetup& setup)
+{
+    LS_TRY(PreparedKernel kernel, prepareTf<runConst>(setup));
+    const Attribute* const value = findAttribute(setup.attributes(), "value");
+    const auto* const tensor = value ? value->as<TensorAttribute>() : nullptr;
+    if (!tensor || !tensor->data || !tensor->data->hasBytes()) return kernel;
+    const std::optional<int64_t> count = checkedElementCount(tensor->type.shape);
+    const Bytes& bytes = tensor->data->bytes();
+    if (!count || bytes.size() < byteSize(tensor->type.dtype, *count)) return kernel;
+    const bool hasSize = setup.shapesAreStatic && setup.out(0).dtype == tensor->type.dtype && setup.out(0).shape == tensor->type.shape &&
+                         bytes.size() == byteSize(tensor->type.dtype, *count);
+    return PreparedKernel{
+        hasSize ? runStoredConst<true> : runStoredConst<false>,
+        std::make_shared<const StoredConstant>(StoredConstant{tensor->data, tensor->type.shape, bytes.data(), bytes.size()})};
 }
 
 Status runPlaceholder(const KernelArgs& args)
@@ -124,7 +161,7 @@ Status runToBool(const KernelArgs& args)
 
 } // namespace
 
-LS_TF_KERNEL(Const, runConst, "all")
+LS_DEFINE_KERNELS(tf, Const) { registry.add({"tf", "Const", Profile::reference, prepareConst, "all"}); }
 LS_TF_KERNEL(Placeholder, runPlaceholder, "all")
 LS_TF_KERNEL(PlaceholderV2, runPlaceholder, "all")
 LS_TF_KERNEL(PlaceholderWithDefault, runIdentity, "all")

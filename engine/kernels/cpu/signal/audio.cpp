@@ -164,7 +164,7 @@ Result<PreparedKernel> prepareTfSpectrogram(const KernelSetup& setup)
     if (options.window < 2 || options.window > (1 << 24) || options.stride < 1)
         return invalidArgument("window size must be more than 1 and stride at least 1, got " + std::to_string(options.window) + " and " +
                                std::to_string(options.stride));
-    return PreparedKernel{runTfSpectrogram, std::make_shared<SpectrogramOptions>(options)};
+    return PreparedKernel{flushedKernel<runTfSpectrogram>, std::make_shared<SpectrogramOptions>(options)};
 }
 
 Status runTfMfcc(const KernelArgs& args)
@@ -188,7 +188,7 @@ Result<PreparedKernel> prepareTfMfcc(const KernelSetup& setup)
     if (options.channels < 1 || options.channels > 4096 || options.coefficients < 1 || options.coefficients > options.channels ||
         options.lower < 0 || options.upper <= options.lower)
         return invalidArgument("Mfcc needs 1 to 4,096 channels, at most as many coefficients, and frequency limits in order");
-    return PreparedKernel{runTfMfcc, std::make_shared<MfccOptions>(options)};
+    return PreparedKernel{flushedKernel<runTfMfcc>, std::make_shared<MfccOptions>(options)};
 }
 
 /// 16-bit samples of a WAV file as f32 in [-1, 1]: core/lib/wav/wav_io.cc.

@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's lists and optionals: core/kernels/list_kernels.h, optional_ops.h.
+#include "engine/kernels/cpu/tf_list_ends.h"
 #include "engine/kernels/cpu/tf_list_view.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/cpu/tf_variant.h"
@@ -100,6 +101,9 @@ Status runReserve(const KernelArgs& args)
 
 Status runPushBack(const KernelArgs& args)
 {
+    bool isDone = false;
+    LS_CHECK_OK(appendQuickly(args, elementType(args), isDone));
+    if (isDone) return {};
     LS_TRY(const ListView list, typedView(args));
     LS_TRY(const VariantTensor element, newElement(args, 1, list, "append"));
     if (list.maxElements() >= 0 && list.count() >= list.maxElements())
@@ -143,7 +147,11 @@ Result<Shape> knownShape(const VariantValue& list, const Shape& wanted)
 
 Status runPopBack(const KernelArgs& args)
 {
+    QuickPop done;
+    LS_CHECK_OK(popQuickly(args, elementType(args), done));
+    if (done.list) return {};
     LS_TRY(const ListView list, typedView(args));
+    if (done.element) return list.writeWithoutLast(args, 0);
     if (list.count() == 0) return invalidArgument("Trying to pop from an empty list.");
     LS_TRY(const VariantTensor last, list.element(list.count() - 1));
     Shape shape; // looked at only where zeros stand for the element
