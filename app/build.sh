@@ -33,9 +33,14 @@ fi
 
 started=$SECONDS
 told=-1
+steps=
 printed=
 show() { # PERCENT DONE/ALL
     local percent=$1 took=$((SECONDS - started)) left
+    if [ "${2#*/}" != "$steps" ]; then # configuring anew comes first, and counts for itself
+        steps=${2#*/}
+        told=-1
+    fi
     if [ -t 2 ]; then
         left=
         if [ "$percent" -ge 5 ] && [ "$took" -ge 5 ]; then
