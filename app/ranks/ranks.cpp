@@ -14,13 +14,13 @@ namespace {
 
 constexpr const char* kModule = "loopscope-mpi.so";
 
-/// Beside the program where it was built, under lib/loopscope where it is installed.
+/// Beside the program where it was built, under lib/loopscope/modules where it is installed.
 Result<std::string> modulePath()
 {
     namespace fs = std::filesystem;
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    for (const fs::path& place : {program.parent_path() / kModule, program.parent_path().parent_path() / "lib" / "loopscope" / kModule})
+    for (const fs::path& place : {program.parent_path() / kModule, program.parent_path().parent_path() / "lib/loopscope/modules" / kModule})
         if (fs::exists(place, error)) return place.string();
     return Error(ErrorCode::unsupported, "this program was built without MPI")
         .note("install libopenmpi-dev and openmpi-bin, and build again");
