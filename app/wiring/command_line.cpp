@@ -55,7 +55,10 @@ constexpr std::array kOptions = {
     OptionSpec{"max-steps", 0, "N", "1e9", "operators after which a run ends with exit code 5", false},
     OptionSpec{"max-depth", 0, "N", "256", "nested calls after which a run ends with exit code 5", false},
     OptionSpec{"timeout", 0, "SEC", "none", "seconds after which a run ends with exit code 5", false},
-    OptionSpec{"memory", 0, "SIZE", "half of what is free", "most memory for unpacking and for what files ask for: 500MiB, 8GiB; of stacks and arrays half of it, the rest lies in a file", false},
+    OptionSpec{
+        "memory", 0, "SIZE", "half of what is free",
+        "most memory for unpacking and for what files ask for: 500MiB, 8GiB; of stacks and arrays half of it, the rest lies in a file",
+        false},
     OptionSpec{"only", 0, "PATTERN", "all", "operators to record or compare", true},
     OptionSpec{"except", 0, "PATTERN", "none", "operators not to record or compare", true},
     OptionSpec{"iterations", 0, "SPEC", "all", "iterations whose values are kept: all%10, 0..63,last-63..last, pow2", false},

@@ -12,7 +12,7 @@ namespace loopscope::savedmodel {
 struct RestoredVariable {
     OperatorId variable;    ///< a node of the main graph: VarHandleOp, VariableV2
     std::string key;        ///< entry of the checkpoint
-    std::string slice = {};///< if only a part of it is restored: which, as RestoreV2 spells it
+    std::string slice = {}; ///< if only a part of it is restored: which, as RestoreV2 spells it
 };
 
 /// In file order of the variables, one for each.

@@ -297,7 +297,8 @@ void TraceRecorder::Impl::runStarted(const RunStart& e)
         }
         run.feeds.push_back(std::move(feed));
     }
-    for (const TracePlace& place : m_options.places) run.places.push_back({m_index.op(place.graph, place.op).row, place.device, place.rank});
+    for (const TracePlace& place : m_options.places)
+        run.places.push_back({m_index.op(place.graph, place.op).row, place.device, place.rank});
     pushItem({std::move(run)});
 }
 

@@ -67,7 +67,7 @@ struct RecorderOptions {
     std::string backend = "cpu", profile = "reference", reason = "record", inputsNote;
     TraceModelInfo model;
     std::vector<TracePlace> places; ///< of operators, where the graph is cut between devices
-    std::vector<TraceFeed> feeds; ///< of the first run; setFeeds for later ones
+    std::vector<TraceFeed> feeds;   ///< of the first run; setFeeds for later ones
     /// Text of a graph for graph.listing; empty: none. Called while create() runs.
     std::function<TraceListing(const Model&, GraphId)> listing;
     /// Stops building indexes when the user wants out. The recording stays valid.

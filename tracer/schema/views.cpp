@@ -17,7 +17,8 @@ constexpr std::array kViews = std::to_array<TraceView>({
  SELECT o.event, o.slot, e.invocation, e.op, o.state, o.lo, coalesce(o.hi, o.lo), coalesce(o.mean, o.lo),
    iif(o.hi IS NULL, 0, o.std), coalesce(o.zeros, o.lo = 0), o.content, NULL
  FROM output o JOIN event e ON e.id = o.event)"},
-    {"writes", "The same with names: run, step, operator, value, iteration, counts of NaN and infinities, rank (NULL: of a run that is not cut).",
+    {"writes",
+     "The same with names: run, step, operator, value, iteration, counts of NaN and infinities, rank (NULL: of a run that is not cut).",
      R"(SELECT i.run, w.event - r.base AS step, w.event, w.slot, i.id AS invocation, i.parent, i.call, i.iteration, op.label AS op,
    op.kind, v.name AS value, v.dtype, w.state, w.min, w.max, w.mean, w.std, w.zeros, coalesce(a.nan, 0) AS nan,
    coalesce(a.pos_inf, 0) + coalesce(a.neg_inf, 0) AS inf, w.content, w.ns, w.op AS op_id, g.name AS graph, p.rank

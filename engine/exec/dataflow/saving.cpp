@@ -66,7 +66,8 @@ public:
         for (const Rendezvous::Channel& channel : rendezvous.channels()) {
             for (const Rendezvous::Sent& value : channel.sent) sent.emplace_back(rendezvous.savedKey(channel, value.place), value.cell);
             for (const Rendezvous::Parked& waiting : channel.parked)
-                parked.push_back({rendezvous.savedKey(channel, waiting.place), m_inventory.numberOf.at(waiting.iteration), waiting.position});
+                parked.push_back(
+                    {rendezvous.savedKey(channel, waiting.place), m_inventory.numberOf.at(waiting.iteration), waiting.position});
         }
         std::ranges::stable_sort(sent, {}, &std::pair<std::string, const Cell*>::first);
         for (const auto& [key, cell] : sent) m_state.dataflow.sent.push_back({key, cellState(cell)});

@@ -111,8 +111,7 @@ const ShaderCode& shaderCode(Shader shader)
                                           {"reduce", reduceWords, 2},           {"rows", rowsWords, 2},
                                           {"matmul", matmulWords, 5},           {"matmul_double", matmul_doubleWords, 5},
                                           {"window", windowWords, 5},           {"loop", loopWords, 1},
-                                          {"loop_group", loop_groupWords, 1},
-                                          {"predicate", predicateWords, 4}};
+                                          {"loop_group", loop_groupWords, 1},   {"predicate", predicateWords, 4}};
     return kShaders[static_cast<size_t>(shader)];
 }
 
