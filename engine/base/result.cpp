@@ -2,6 +2,8 @@
 
 #include "engine/base/visible_text.h"
 
+#include <stdexcept>
+
 namespace loopscope {
 
 Error::Error(ErrorCode code, std::string what, const char* file, int line) : m_detail(std::make_unique<ErrorDetail>())
@@ -67,5 +69,7 @@ std::string Error::message() const
 }
 
 Error Error::copy() const { return Error(std::make_unique<ErrorDetail>(*m_detail)); }
+
+void detail::wrongSideOfResult() { throw std::logic_error("the value of an error was asked for, or the error of a value"); }
 
 } // namespace loopscope

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace loopscope {
@@ -77,25 +77,83 @@ private:
     std::unique_ptr<ErrorDetail> m_detail;
 };
 
-/// A T, or an Error.
+namespace detail {
+[[noreturn]] void wrongSideOfResult(); ///< throws std::logic_error: the value of an error was asked for, or the error of a value
+}
+
+/// A T, or an Error. A union of its own and no std::variant: the latter's tables and visitors were a tenth of what it takes to compile this
+/// project, where each function that can fail has a Result.
 template <typename T> class [[nodiscard]] Result {
 public:
-    Result(T value) : m_value(std::in_place_index<0>, std::move(value)) {}     // NOLINT(google-explicit-constructor)
-    Result(Error error) : m_value(std::in_place_index<1>, std::move(error)) {} // NOLINT(google-explicit-constructor)
+    Result(T value) : m_ok(true), m_value(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+    Result(Error error) : m_ok(false), m_error(std::move(error)) {} // NOLINT(google-explicit-constructor)
+    Result(Result&& other) noexcept : m_ok(other.m_ok) { moveFrom(std::move(other)); }
+    Result& operator=(Result&& other) noexcept
+    {
+        if (this != &other) {
+            destroy();
+            m_ok = other.m_ok;
+            moveFrom(std::move(other));
+        }
+        return *this;
+    }
+    Result(const Result&) = delete;
+    Result& operator=(const Result&) = delete;
+    ~Result() { destroy(); }
 
-    bool ok() const { return m_value.index() == 0; }
-    T& value() & { return std::get<0>(m_value); }
-    const T& value() const& { return std::get<0>(m_value); }
-    T&& value() && { return std::get<0>(std::move(m_value)); }
+    bool ok() const { return m_ok; }
+    T& value() &
+    {
+        expect(true);
+        return m_value;
+    }
+    const T& value() const&
+    {
+        expect(true);
+        return m_value;
+    }
+    T&& value() &&
+    {
+        expect(true);
+        return std::move(m_value);
+    }
     T& operator*() & { return value(); }
     const T& operator*() const& { return value(); }
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
-    const Error& error() const { return std::get<1>(m_value); }
-    Error takeError() && { return std::get<1>(std::move(m_value)); }
+    const Error& error() const
+    {
+        expect(false);
+        return m_error;
+    }
+    Error takeError() &&
+    {
+        expect(false);
+        return std::move(m_error);
+    }
 
 private:
-    std::variant<T, Error> m_value;
+    void expect(bool ok) const
+    {
+        if (m_ok != ok) [[unlikely]]
+            detail::wrongSideOfResult();
+    }
+    void destroy()
+    {
+        if (m_ok) m_value.~T();
+        else m_error.~Error();
+    }
+    void moveFrom(Result&& other)
+    {
+        if (m_ok) new (&m_value) T(std::move(other.m_value));
+        else new (&m_error) Error(std::move(other.m_error));
+    }
+
+    bool m_ok;
+    union {
+        T m_value;
+        Error m_error;
+    };
 };
 
 namespace detail {

@@ -28,6 +28,28 @@ bool TensorAttribute::operator==(const TensorAttribute& other) const
     return !data || data->sameContent(*other.data);
 }
 
+Attribute::Attribute() = default;
+Attribute::Attribute(bool value) : m_value(value) {}
+Attribute::Attribute(int64_t value, int) : m_value(value) {}
+Attribute::Attribute(double value) : m_value(value) {}
+Attribute::Attribute(std::string value) : m_value(std::move(value)) {}
+Attribute::Attribute(const char* value) : m_value(std::string(value)) {}
+Attribute::Attribute(HexBytes value) : m_value(std::move(value)) {}
+Attribute::Attribute(Word value) : m_value(std::move(value)) {}
+Attribute::Attribute(DType value) : m_value(value) {}
+Attribute::Attribute(Shape value) : m_value(std::move(value)) {}
+Attribute::Attribute(GraphRef value) : m_value(std::move(value)) {}
+Attribute::Attribute(Placeholder value) : m_value(std::move(value)) {}
+Attribute::Attribute(TensorAttribute value) : m_value(std::move(value)) {}
+Attribute::Attribute(ValueRef value) : m_value(value) {}
+Attribute::Attribute(AttributeItems value) : m_value(std::move(value)) {}
+Attribute::Attribute(AttributeMap value) : m_value(std::move(value)) {}
+Attribute::Attribute(const Attribute& other) = default;
+Attribute::Attribute(Attribute&& other) noexcept = default;
+Attribute& Attribute::operator=(const Attribute& other) = default;
+Attribute& Attribute::operator=(Attribute&& other) noexcept = default;
+Attribute::~Attribute() = default;
+
 bool Attribute::operator==(const Attribute& other) const
 {
     if (const auto* a = as<double>())

@@ -5,6 +5,7 @@
 #include "engine/tensor/constant.h"
 #include "engine/tensor/tensor_type.h"
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -71,11 +72,34 @@ public:
     using Storage = std::variant<std::monostate, bool, int64_t, double, std::string, HexBytes, Word, DType, Shape, GraphRef, Placeholder,
                                  TensorAttribute, ValueRef, AttributeItems, AttributeMap>;
 
-    Attribute() = default;
-    template <typename T, typename = std::enable_if_t<!std::is_same_v<std::decay_t<T>, Attribute> && std::is_constructible_v<Storage, T>>>
-    Attribute(T&& value) : m_value(std::forward<T>(value))
-    {
-    } // NOLINT(google-explicit-constructor): `{"axis", int64_t{3}}` reads well
+    // A constructor for each alternative, and copies that are not made where they stand: fourteen alternatives tried for each argument, and
+    // tables of fourteen copies in each unit, took a noticeable part of compiling whatever touches an operator.
+    // NOLINTBEGIN(google-explicit-constructor): `{"axis", int64_t{3}}` reads well
+    Attribute();
+    Attribute(bool value);
+    Attribute(double value);
+    Attribute(float value) : Attribute(double{value}) {}
+    template <std::integral T>
+    requires(std::is_signed_v<T> || sizeof(T) < sizeof(int64_t)) Attribute(T value) : Attribute(static_cast<int64_t>(value), 0) {}
+    Attribute(std::monostate) : Attribute() {}
+    Attribute(std::string value);
+    Attribute(const char* value);
+    Attribute(HexBytes value);
+    Attribute(Word value);
+    Attribute(DType value);
+    Attribute(Shape value);
+    Attribute(GraphRef value);
+    Attribute(Placeholder value);
+    Attribute(TensorAttribute value);
+    Attribute(ValueRef value);
+    Attribute(AttributeItems value);
+    Attribute(AttributeMap value);
+    // NOLINTEND(google-explicit-constructor)
+    Attribute(const Attribute& other);
+    Attribute(Attribute&& other) noexcept;
+    Attribute& operator=(const Attribute& other);
+    Attribute& operator=(Attribute&& other) noexcept;
+    ~Attribute();
 
     const Storage& value() const { return m_value; }
     template <typename T> const T* as() const { return std::get_if<T>(&m_value); }
@@ -83,6 +107,8 @@ public:
     bool operator==(const Attribute& other) const; ///< NaN equals NaN
 
 private:
+    Attribute(int64_t value, int);
+
     Storage m_value;
 };
 
