@@ -2,6 +2,7 @@
 #include "app/dap/instruction_number.h"
 #include "app/dap/requests.h"
 #include "app/dap/server.h"
+#include "engine/api/machine.h"
 #include "engine/observe/address_names.h"
 #include "engine/tensor/value_text.h"
 

@@ -5,6 +5,7 @@
 #include "app/terminal/terminal.h"
 #include "app/terminal/value_view.h"
 #include "app/wiring/model_summary.h"
+#include "engine/api/machine.h"
 #include "engine/base/memory_shares.h"
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"

@@ -2,6 +2,7 @@
 #include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
+#include "engine/api/machine.h"
 #include "engine/base/memory_shares.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/observe/address_names.h"

@@ -4,6 +4,8 @@
 
 #include "engine/base/text.h"
 #include "engine/debug/host_call.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/frames.h"
 #include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"

@@ -1,6 +1,7 @@
 // How a session begins runs, moves through them and changes them: requests become calls of RunControl.
 #include "engine/api/debug_session_impl.h"
 
+#include "engine/exec/executor.h"
 #include "engine/observe/address_names.h"
 #include "engine/tensor/value_text.h"
 

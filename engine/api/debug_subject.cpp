@@ -1,5 +1,6 @@
 #include "engine/api/debug_subject.h"
 
+#include "engine/exec/executor.h"
 #include "engine/exec/make_executor.h"
 
 #include <filesystem>

@@ -4,11 +4,11 @@
 #include "engine/api/inputs/inputs.h"
 #include "engine/api/inputs/run_target.h"
 #include "engine/base/cancel.h"
-#include "engine/debug/checkpoint_store.h"
 #include "engine/debug/reference/reference.h"
+#include "engine/debug/timeline_info.h"
+#include "engine/exec/execution_options.h"
 #include "engine/exec/executor.h"
 #include "engine/exec/given_results.h"
-#include "engine/exec/interpreter.h"
 #include "engine/observe/execution_observer.h"
 
 #include <cstdint>

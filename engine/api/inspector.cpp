@@ -1,5 +1,8 @@
 #include "engine/api/inspector.h"
 
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+
 namespace loopscope {
 
 GraphId Inspector::root() const { return m_target.executor.root(); }

@@ -16,6 +16,7 @@
 #include "engine/debug/place.h"
 #include "engine/debug/reference/drift.h"
 #include "engine/debug/stop.h"
+#include "engine/debug/timeline_info.h"
 #include "engine/exec/dataflow_view.h"
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 // undo ring, the stops that were visited last. Bytes that states share count once.
 #pragma once
 
+#include "engine/debug/timeline_info.h"
 #include "engine/exec/machine_state.h"
 
 #include <cstdint>
@@ -14,14 +15,6 @@
 #include <vector>
 
 namespace loopscope {
-
-/// What going back may cost.
-struct TimelineBudget {
-    uint64_t bytes = uint64_t{256} << 20; ///< of all saved states and edits
-    double overhead = 0.05;               ///< taking checkpoints, as a share of the running time
-    int64_t spacingNs = 5'000'000;        ///< running time between checkpoints to begin with; doubled whenever the budget is used up
-    size_t undoStates = 1024;             ///< most stops in the undo ring, which takes at most a quarter of the bytes
-};
 
 using SharedState = std::shared_ptr<const MachineState>;
 

@@ -6,6 +6,7 @@
 #include "engine/debug/expression/functions.h"
 #include "engine/debug/expression/syntax.h"
 #include "engine/debug/stop_source.h"
+#include "engine/exec/executor.h"
 #include "engine/tensor/half.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/strings.h"

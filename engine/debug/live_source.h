@@ -5,6 +5,7 @@
 #include "engine/debug/expression/source.h"
 #include "engine/debug/place.h"
 #include "engine/debug/target.h"
+#include "engine/exec/executor.h"
 #include "engine/tensor/npy.h"
 
 #include <cstddef>

@@ -3,6 +3,8 @@
 
 #include "engine/base/text.h"
 #include "engine/debug/host_call.h"
+#include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
 
 #include <algorithm>
 #include <limits>

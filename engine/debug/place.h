@@ -10,6 +10,9 @@
 
 namespace loopscope {
 
+class Executor;
+struct MachineState;
+
 /// The frame that commands are about: that of the stop, or the one chosen by `up`, `down`, `frame`.
 struct FrameContext {
     int depth = -1; ///< 0 = root, −1 = innermost

@@ -1,4 +1,5 @@
 #include "engine/debug/stop_source.h"
+#include "engine/exec/executor.h"
 #include "engine/observe/address_names.h"
 
 #include "engine/observe/address_names.h"

@@ -2,6 +2,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
+#include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/seeking.h"
 
 #include <algorithm>

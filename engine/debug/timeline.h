@@ -6,7 +6,9 @@
 #include "engine/base/counts.h"
 #include "engine/base/ids.h"
 #include "engine/debug/checkpoint_store.h"
+#include "engine/debug/timeline_info.h"
 #include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
 
 #include <functional>
 #include <map>
@@ -22,15 +24,6 @@ struct TravelControl {
     /// Called at most every 50 ms with the tick that is reached and the one that is wanted (INT64_MAX: the end).
     std::function<void(Tick tick, Tick target)> progress;
     bool isStray = false; ///< something that went elsewhere to look could not come back; whoever runs the engine clears it
-};
-
-/// One course of events. The first, 1, has no parent; each edit makes another one that shares everything before its fork.
-struct TimelineInfo {
-    TimelineId id;
-    TimelineId parent;
-    Tick forkTick; ///< its first own stop: the parent's stop at this tick, edited
-    Tick lastTick; ///< where it was left; switchTo() returns there
-    Tick frontier; ///< the farthest tick that was reached on it
 };
 
 /// Owns no executor; nobody else may drive it between start() and the end of the timeline's life. Observers hear every tick of every

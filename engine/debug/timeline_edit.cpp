@@ -1,6 +1,8 @@
 // Edits of values: where a value lives in a saved state, and the fork that an edit makes.
 #include "engine/debug/timeline.h"
 
+#include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 
 #include "engine/exec/core_executor.h"
 #include "engine/exec/execution_options.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/recorded_results.h"
 
 #include <memory>

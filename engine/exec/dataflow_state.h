@@ -4,6 +4,7 @@
 
 #include "engine/base/counts.h"
 #include "engine/base/ids.h"
+#include "engine/exec/taken_from.h"
 #include "engine/observe/events.h"
 
 #include <cstdint>
@@ -11,18 +12,6 @@
 #include <vector>
 
 namespace loopscope {
-
-/// Where an iteration first took something from a stack, list or tensor array that an iteration had put there: a backward loop takes
-/// what its forward loop has saved.
-struct TakenFrom {
-    Tick tick = -1;      ///< the stop before the operator that had put it there; −1: nothing was taken
-    bool popped = false; ///< else it was read; what is popped counts for more
-    bool operator==(const TakenFrom&) const = default;
-    void note(Tick from, bool pops)
-    {
-        if (from >= 0 && (tick < 0 || (pops && !popped))) *this = {from, pops};
-    }
-};
 
 /// Where a value is found.
 struct CellState {

@@ -6,7 +6,7 @@
 #include "engine/base/ids.h"
 #include "engine/base/result.h"
 #include "engine/exec/dataflow_view.h"
-#include "engine/exec/machine_state.h"
+#include "engine/exec/taken_from.h"
 #include "engine/exec/traps.h"
 #include "engine/ir/model.h"
 #include "engine/kernels/selection.h"
@@ -19,6 +19,8 @@
 #include <vector>
 
 namespace loopscope {
+
+struct MachineState;
 
 /// Where the executor stands: between operators.
 struct Position {

@@ -2,6 +2,7 @@
 #include "engine/exec/interpreter.h"
 
 #include "engine/exec/machine.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/shape_evaluator.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"

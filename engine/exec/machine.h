@@ -4,7 +4,9 @@
 #include "engine/exec/activation_store.h"
 #include "engine/exec/call_state.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/run_core.h"
+#include "engine/exec/taken_from.h"
 #include "engine/plan/planner.h"
 
 #include <algorithm>

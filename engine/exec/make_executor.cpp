@@ -1,6 +1,7 @@
 #include "engine/exec/make_executor.h"
 
 #include "engine/exec/dataflow_executor.h"
+#include "engine/exec/machine_state.h"
 #include "engine/ir/verifier.h"
 #include "engine/ops/control_flow.h"
 #include "engine/ops/dataflow.h"

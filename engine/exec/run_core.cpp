@@ -3,6 +3,7 @@
 #include "engine/base/interruption.h"
 #include "engine/base/text.h"
 #include "engine/exec/core_executor.h"
+#include "engine/exec/machine_state.h"
 
 #include <algorithm>
 #include <new>

@@ -5,6 +5,7 @@
 #include "engine/exec/execution_options.h"
 #include "engine/exec/executor.h"
 #include "engine/exec/kernel_host.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/run_audience.h"
 #include "engine/exec/run_limits.h"
 #include "engine/exec/variable_races.h"

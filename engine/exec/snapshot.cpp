@@ -1,5 +1,6 @@
 // The machine's state as a plain value, and back. docs/execution.md, "Snapshots", says what a state holds and why.
 #include "engine/exec/machine.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/value_state.h"
 
 #include <algorithm>

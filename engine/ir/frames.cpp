@@ -10,6 +10,10 @@
 
 namespace loopscope {
 
+bool entersFrame(const Operator& op) { return flowRole(op) == FlowRole::enter; }
+bool leavesFrame(const Operator& op) { return flowRole(op) == FlowRole::exit; }
+std::string_view frameNameOf(const Operator& enter) { return attributeString(enter.attributes, "frame_name", ""); }
+
 namespace {
 
 constexpr int32_t kDeepestFrame = 64; ///< deeper frames count as part of their parent
@@ -17,8 +21,6 @@ constexpr size_t kMostProblems = 20;
 constexpr size_t kMostGuards = 32;  ///< of one node; beyond, inner ones are left out
 constexpr int kLongestChain = 1000; ///< Identity nodes behind each other that are looked through
 
-bool isEnter(const Operator& op) { return flowRole(op) == FlowRole::enter; }
-bool isExit(const Operator& op) { return flowRole(op) == FlowRole::exit; }
 bool isMerge(const Operator& op) { return flowRole(op) == FlowRole::merge; }
 bool isSwitch(const Operator& op) { return flowRole(op) == FlowRole::choice; }
 bool isNext(const Operator& op) { return flowRole(op) == FlowRole::nextIteration; }
@@ -118,9 +120,9 @@ private:
     {
         const Operator& op = m_graph.op(id);
         const int32_t frame = m_out.frameOf[at(id)];
-        if (isExit(op)) return std::max(m_out.frames[static_cast<size_t>(frame)].parent, 0);
-        if (!isEnter(op)) return frame;
-        const std::string name(attributeString(op.attributes, "frame_name", ""));
+        if (leavesFrame(op)) return std::max(m_out.frames[static_cast<size_t>(frame)].parent, 0);
+        if (!entersFrame(op)) return frame;
+        const std::string name(frameNameOf(op));
         const auto [known, isNew] = m_frameIds.emplace(std::pair(frame, name), static_cast<int32_t>(m_out.frames.size()));
         if (isNew) {
             const int32_t depth = m_out.frames[static_cast<size_t>(frame)].depth + 1;
@@ -159,7 +161,7 @@ private:
             });
             m_out.frameOf[at(id)] = std::max(frame, 0);
             behind[at(id)] = frameBehind(id);
-            if (isEnter(m_graph.op(id)) && behind[at(id)] != m_out.frameOf[at(id)])
+            if (entersFrame(m_graph.op(id)) && behind[at(id)] != m_out.frameOf[at(id)])
                 m_out.frames[static_cast<size_t>(behind[at(id)])].enters.push_back(id);
         }
         for (size_t i = 0; i < m_graph.operators.size(); ++i)
@@ -208,7 +210,7 @@ private:
             variable.merge = id;
             for (const ValueId input : op.inputs) {
                 const OperatorId source = producerId(input);
-                if (source.valid() && isEnter(m_graph.op(source))) variable.enter = source;
+                if (source.valid() && entersFrame(m_graph.op(source))) variable.enter = source;
                 if (source.valid() && isNext(m_graph.op(source))) variable.next = source;
             }
             if (!variable.enter.valid() && !variable.next.valid()) continue; // the end of a conditional
@@ -234,7 +236,7 @@ private:
         }
         for (const OperatorId id : frame.nodes) {
             const Operator& op = m_graph.op(id);
-            if (!isExit(op) || op.inputs.empty()) continue;
+            if (!leavesFrame(op) || op.inputs.empty()) continue;
             const auto gate = gates.find(producerId(op.inputs[0]));
             if (gate == gates.end() || m_graph.value(op.inputs[0]).slot != 0)
                 irregular("Exit '" + op.name + "' does not read a variable's Switch");
@@ -271,8 +273,8 @@ private:
         const Operator* op = producer(id);
         if (!op) return {};
         const OperatorId source = producerId(id);
-        if (isEnter(*op)) return {}; // a frame's inside begins anew
-        if (isExit(*op)) return m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(source)])];
+        if (entersFrame(*op)) return {}; // a frame's inside begins anew
+        if (leavesFrame(*op)) return m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(source)])];
         std::vector<Guard> guards = m_out.guards[at(source)];
         if (isSwitch(*op) && op->inputs.size() == 2 && !gatingCondition(*op).valid())
             add(guards, {{rootOf(op->inputs[1]), m_graph.value(id).slot == 1}});
@@ -316,9 +318,9 @@ private:
                 for (const ValueId input : op.inputs) add(own, guardsOf(input));
                 for (const OperatorId control : op.controlInputs) {
                     const Operator& source = m_graph.op(control);
-                    if (isEnter(source)) continue;
+                    if (entersFrame(source)) continue;
                     add(own,
-                        isExit(source) ? m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(control)])] : m_out.guards[at(control)]);
+                        leavesFrame(source) ? m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(control)])] : m_out.guards[at(control)]);
                 }
                 if (flowRole(op) != FlowRole::controlTrigger)
                     eachSource(id, [&](OperatorId source) { dead = dead || (m_out.neverLives[at(source)] && !isBackEdge(source, id)); });
@@ -327,7 +329,7 @@ private:
             }
             std::ranges::stable_sort(own, {}, placeOf);
             m_out.neverLives[at(id)] = dead;
-            if (isEnter(op)) {
+            if (entersFrame(op)) {
                 const auto frame = static_cast<size_t>(frameBehind(id));
                 add(m_out.frameGuards[frame], own);
                 std::ranges::stable_sort(m_out.frameGuards[frame], {}, placeOf);
@@ -371,7 +373,7 @@ int32_t FrameAnalysis::ancestorAt(int32_t frame, int32_t depth) const
 bool hasFramesOrSwitches(const Graph& graph)
 {
     return std::ranges::any_of(graph.operators, [](const Operator& op) {
-        return isEnter(op) || isExit(op) || isMerge(op) || isSwitch(op) || isNext(op) || isLoopCond(op);
+        return entersFrame(op) || leavesFrame(op) || isMerge(op) || isSwitch(op) || isNext(op) || isLoopCond(op);
     });
 }
 

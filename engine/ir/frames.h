@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope {
@@ -52,6 +53,13 @@ struct FrameAnalysis {
     /// Frame at `depth` that holds frame `frame`: an ancestor, or itself.
     int32_t ancestorAt(int32_t frame, int32_t depth) const;
 };
+
+/// Runs in the frame outside and gives its result to the frame that it names.
+bool entersFrame(const Operator& op);
+/// Runs inside a frame and gives its result to the frame outside, once, in the last iteration.
+bool leavesFrame(const Operator& op);
+/// The frame that an Enter leads into; empty for an operator that names none. Lives as long as the operator.
+std::string_view frameNameOf(const Operator& enter);
 
 /// True if the graph has nodes of v1 control flow.
 bool hasFramesOrSwitches(const Graph& graph);

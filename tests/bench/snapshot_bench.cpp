@@ -2,6 +2,7 @@
 #include "converters/lsir/lsir.h"
 #include "engine/base/clock.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "tests/bench/report.h"
 #include "tests/unit/exec/model_builder.h"
 

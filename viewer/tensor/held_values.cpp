@@ -1,5 +1,6 @@
 #include "viewer/tensor/held_values.h"
 
+#include "engine/api/machine.h"
 #include "engine/base/text.h"
 #include "engine/kernels/cpu/tf_variant.h"
 #include "engine/tensor/strings.h"

@@ -1,6 +1,9 @@
 // Hearing a run: which breakpoints are met, what of that stops, and how often each was met before.
 #include "engine/debug/breakpoints/breakpoint_impl.h"
 
+#include "engine/debug/excursion.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>

@@ -3,6 +3,8 @@
 
 #include "engine/base/text.h"
 #include "engine/base/trimmed.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "engine/debug/breakpoints/condition.h"
 
 #include "engine/debug/expression/syntax.h"
+#include "engine/exec/executor.h"
 
 #include <algorithm>
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/text.h"
 #include "engine/debug/breakpoints/overflow.h"
+#include "engine/exec/executor.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>

@@ -13,8 +13,6 @@ namespace loopscope {
 
 namespace {
 
-std::string_view frameNameOf(const Operator& enter) { return attributeString(enter.attributes, "frame_name", ""); }
-
 /// A node that is about to be passed over as dead.
 class DeadKind final : public BreakKind {
 public:
@@ -87,7 +85,7 @@ private:
             const auto isFromEnter = [&](ValueId input) {
                 if (!input.valid() || !graph.value(input).producer.valid()) return false;
                 const Operator& producer = graph.op(graph.value(input).producer);
-                return flowRole(producer) == FlowRole::enter && frameNameOf(producer) == m_name;
+                return entersFrame(producer) && frameNameOf(producer) == m_name;
             };
             if (std::ranges::any_of(graph.operators[o].inputs, isFromEnter))
                 add({id, OperatorId(static_cast<int64_t>(o)), trapBefore, -1, ValueId()});
@@ -166,7 +164,7 @@ Result<std::unique_ptr<BreakKind>> makeFrameKind(const BreakContext& context, st
     std::vector<std::string> names;
     for (const Graph& graph : context.target.model.graphs)
         for (const Operator& op : graph.operators)
-            if (flowRole(op) == FlowRole::enter) names.emplace_back(frameNameOf(op));
+            if (entersFrame(op)) names.emplace_back(frameNameOf(op));
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return Error(ErrorCode::usage, "no frame '" + operands[0] + "'").nearest(nearestNames(operands[0], names));

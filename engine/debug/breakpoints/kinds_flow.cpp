@@ -2,6 +2,7 @@
 #include "engine/debug/breakpoints/kind.h"
 
 #include "engine/base/text.h"
+#include "engine/exec/executor.h"
 #include "engine/observe/host_address.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"

@@ -5,6 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/debug/breakpoints/condition.h"
 #include "engine/debug/reference/comparison_text.h"
+#include "engine/exec/executor.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/compare.h"
 

@@ -2,6 +2,7 @@
 #include "engine/debug/breakpoints/kind.h"
 
 #include "engine/base/text.h"
+#include "engine/exec/executor.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "engine/debug/breakpoints/places.h"
 
 #include "engine/base/text.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
 #include "engine/observe/address_names.h"

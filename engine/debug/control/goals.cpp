@@ -2,6 +2,8 @@
 
 #include "engine/debug/inspect/call_path.h"
 #include "engine/debug/inspect/run_survey.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 
 #include <algorithm>
 

@@ -3,6 +3,9 @@
 #include "engine/debug/control/run_control.h"
 
 #include "engine/base/text.h"
+#include "engine/debug/excursion.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/observe/address_names.h"
 
 #include <algorithm>
@@ -63,6 +66,8 @@ Result<StopReport> RunControl::jump(const std::function<Status()>& travel)
     const bool done = status.ok();
     return stopped(before.tick, std::move(status), done ? std::optional(StopCause::stepDone) : std::nullopt);
 }
+
+RunControl::Visit RunControl::visit() const { return {m_target.timeline.current(), m_target.timeline.tick()}; }
 
 Status RunControl::goToVisit(const Visit& visit)
 {

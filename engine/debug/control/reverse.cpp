@@ -1,6 +1,9 @@
 // Requests backward: the part of the run before here is looked at again, interval by interval between checkpoints, the newest first.
 #include "engine/debug/control/run_control.h"
 
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+
 #include <algorithm>
 
 namespace loopscope {

@@ -140,7 +140,7 @@ private:
     Status goToVisit(const Visit& visit);
     void addMark(std::string name, std::string text);
     Result<StopReport> revisit(std::vector<Visit>& from, std::vector<Visit>& to, const char* none);
-    Visit visit() const { return {m_target.timeline.current(), m_target.timeline.tick()}; }
+    Visit visit() const;
 
     DebugTarget m_target;
     RunSearch m_search;

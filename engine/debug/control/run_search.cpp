@@ -1,5 +1,8 @@
 #include "engine/debug/control/run_search.h"
 
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/seeking.h"
 #include "engine/observe/address_names.h"
 #include "engine/ops/control_flow.h"

@@ -1,6 +1,10 @@
 #include "engine/debug/history/forward_iteration.h"
 
+#include "engine/debug/excursion.h"
 #include "engine/debug/inspect/call_path.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+#include "engine/exec/taken_from.h"
 #include "engine/ir/frames.h"
 #include "engine/ops/control_flow.h"
 

@@ -1,5 +1,10 @@
 #include "engine/debug/history/place_search.h"
 
+#include "engine/debug/excursion.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
+
 #include <algorithm>
 
 namespace loopscope {

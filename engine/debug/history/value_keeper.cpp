@@ -1,6 +1,9 @@
 #include "engine/debug/history/value_keeper.h"
 
 #include "engine/base/hash.h"
+#include "engine/debug/excursion.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ops/catalog.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/debug/target.h"
+#include "engine/exec/traps.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,8 @@
 #include "engine/base/text.h"
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"

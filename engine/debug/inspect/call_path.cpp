@@ -1,5 +1,6 @@
 #include "engine/debug/inspect/call_path.h"
 
+#include "engine/exec/executor.h"
 #include "engine/ir/flow_role.h"
 #include "engine/observe/address_names.h"
 

@@ -5,6 +5,8 @@
 #include "engine/debug/inspect/loop_condition.h"
 #include "engine/debug/inspect/loop_state.h"
 #include "engine/debug/place.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
 

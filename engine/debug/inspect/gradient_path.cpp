@@ -2,6 +2,8 @@
 // where it became zero or NaN, or with the largest element on the way.
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 

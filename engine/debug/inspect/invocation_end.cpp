@@ -2,7 +2,11 @@
 
 #include "engine/base/clock.h"
 #include "engine/debug/evaluate_after.h"
+#include "engine/debug/excursion.h"
 #include "engine/debug/inspect/call_path.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
 #include "engine/observe/address_resolution.h"
 
 #include <algorithm>

@@ -6,6 +6,8 @@
 #include "engine/debug/inspect/loop_condition.h"
 #include "engine/debug/inspect/loop_state.h"
 #include "engine/debug/place.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"

@@ -5,6 +5,8 @@
 #include "engine/debug/inspect/loop_condition.h"
 #include "engine/debug/inspect/loop_state.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"

@@ -2,6 +2,8 @@
 #include "engine/debug/inspect/element_map.h"
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"

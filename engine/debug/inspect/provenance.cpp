@@ -1,5 +1,7 @@
 #include "engine/debug/inspect/provenance.h"
 
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 

@@ -1,7 +1,10 @@
 #include "engine/debug/inspect/run_survey.h"
 
 #include "engine/base/clock.h"
+#include "engine/debug/excursion.h"
 #include "engine/debug/inspect/call_path.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 

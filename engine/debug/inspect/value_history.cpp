@@ -1,8 +1,12 @@
 #include "engine/debug/inspect/value_history.h"
 
 #include "engine/base/clock.h"
+#include "engine/debug/excursion.h"
 #include "engine/debug/inspect/provenance.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/exec/seeking.h"
+#include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
@@ -461,11 +465,6 @@ Result<Tick> findExecution(const DebugTarget& target, const CallPath& outside, O
     return hit->before;
 }
 
-std::string_view frameNameOf(const Model& model, const CallPath& path)
-{
-    return attributeString(model.graph(path.graph()).op(path.levels.back().site).attributes, "frame_name", "");
-}
-
 Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& path, const Value& what, bool onlyWhatRan)
 {
     const Executor& executor = target.executor;
@@ -474,7 +473,7 @@ Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& pa
     const bool isInside = executor.position().depth > depth && isOnPath(executor, executor.position().depth, path);
     ValueSeries series;
     series.isScalar = true;
-    series.loop = frameNameOf(target.model, path);
+    series.loop = frameNameOf(target.model.graph(path.graph()).op(site));
     FrameSeriesCollector collector(target, path.graph(), site, what, isInside ? executor.frame(depth - 1).invocation : InvocationId(),
                                    series);
     Status status = scan(target, 0, endOf(target, onlyWhatRan), collector.traps(), collector);
@@ -524,7 +523,7 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     if (what.role == ValueRole::input && model.graph(path.graph()).operators.empty())
         return Error(ErrorCode::usage, "no operator reads " + what.id).at(toString(value.address));
     if (!path.levels.empty() && path.levels.back().isFrame && what.role == ValueRole::result &&
-        (!options.loop || *options.loop == frameNameOf(model, path)))
+        (!options.loop || *options.loop == frameNameOf(model.graph(path.graph()).op(path.levels.back().site))))
         return collectInFrame(target, path, what, options.onlyWhatRan);
     LS_TRY(const int level, loopLevel(model, path, options.loop));
     CallPath loop = path;

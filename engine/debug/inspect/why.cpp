@@ -2,7 +2,10 @@
 #include "engine/debug/inspect/why.h"
 
 #include "engine/base/trimmed.h"
+#include "engine/debug/excursion.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"

@@ -1,5 +1,8 @@
 #include "engine/debug/inspect/write_search.h"
 
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -4,6 +4,7 @@
 #include "engine/debug/prove/waiting_queue.h"
 #include "engine/debug/prove/write_pair.h"
 #include "engine/debug/prove/write_stream.h"
+#include "engine/exec/executor.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "engine/debug/prove/run_follower.h"
 
-#include "engine/debug/reference/frame_nodes.h"
+#include "engine/exec/executor.h"
+#include "engine/ir/frames.h"
 #include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
 

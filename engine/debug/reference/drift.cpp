@@ -1,10 +1,12 @@
 #include "engine/debug/reference/drift.h"
 
+#include "engine/debug/excursion.h"
 #include "engine/debug/inspect/why_answers.h"
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/reference/comparison_text.h"
-#include "engine/debug/reference/frame_nodes.h"
 #include "engine/debug/reference/run_place.h"
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/frames.h"
 #include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"

@@ -1,6 +1,7 @@
 // A reference run: the values that a run is held against, whether they come from another model, from a recording or from arrays.
 #pragma once
 
+#include "engine/base/cancel.h"
 #include "engine/debug/evaluate.h"
 #include "engine/debug/reference/value_pairing.h"
 #include "engine/tensor/compare.h"

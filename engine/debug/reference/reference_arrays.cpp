@@ -1,6 +1,7 @@
 // Arrays as a reference: what somebody else computed and saved by name.
 #include "engine/debug/inspect/call_path.h"
 #include "engine/debug/reference/reference.h"
+#include "engine/exec/executor.h"
 #include "engine/observe/address_resolution.h"
 
 #include <algorithm>

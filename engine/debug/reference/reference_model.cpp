@@ -2,10 +2,11 @@
 // the questions that come next.
 #include "engine/base/hash.h"
 #include "engine/debug/inspect/write_search.h"
-#include "engine/debug/reference/frame_nodes.h"
 #include "engine/debug/reference/reference.h"
 #include "engine/debug/reference/run_place.h"
 #include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+#include "engine/exec/machine_state.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
 
@@ -202,7 +203,7 @@ private:
         const Operator& producer = m_executor->model().graph(frame.there).op(theirs.producer);
         if (frame.isFrame && (entersFrame(producer) || leavesFrame(producer))) {
             const Operator& site = m_executor->model().graph(frame.there).op(OperatorId(frame.way[frame.way.size() - 3]));
-            const std::string inside = entersFrame(producer) ? frameNameOf(producer) : frameOf(frame.there, theirs.producer);
+            const std::string inside = entersFrame(producer) ? std::string(frameNameOf(producer)) : frameOf(frame.there, theirs.producer);
             if (frameNameOf(site) == inside) place.way.resize(place.way.size() - 3);
         }
         place.way.push_back(theirs.producer.index);

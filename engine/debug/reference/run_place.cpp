@@ -1,6 +1,7 @@
 #include "engine/debug/reference/run_place.h"
 
 #include "engine/debug/inspect/call_path.h"
+#include "engine/exec/executor.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 #include "engine/debug/reference/value_pairing.h"
 
 #include "engine/debug/graph_diff/flat_graph.h"
-#include "engine/debug/reference/frame_nodes.h"
+#include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
@@ -77,7 +77,8 @@ void pairFrames(const Graph& here, const Graph& there, ValuePairing::Graphs grap
 {
     std::map<std::string, OperatorId> others;
     for (size_t i = 0; i < there.operators.size(); ++i)
-        if (entersFrame(there.operators[i])) others.try_emplace(frameNameOf(there.operators[i]), OperatorId(static_cast<int64_t>(i)));
+        if (entersFrame(there.operators[i]))
+            others.try_emplace(std::string(frameNameOf(there.operators[i])), OperatorId(static_cast<int64_t>(i)));
     if (others.empty()) return;
     struct Mine {
         OperatorId first;
@@ -87,7 +88,7 @@ void pairFrames(const Graph& here, const Graph& there, ValuePairing::Graphs grap
     for (size_t i = 0; i < here.operators.size(); ++i) {
         const Operator& op = here.operators[i];
         if (!entersFrame(op)) continue;
-        const std::string name = frameNameOf(op);
+        const std::string name(frameNameOf(op));
         Mine& frame = mine.try_emplace(name, Mine{OperatorId(static_cast<int64_t>(i)), {}}).first->second;
         if (frame.partner.valid()) continue;
         auto other = others.find(name);
@@ -95,7 +96,7 @@ void pairFrames(const Graph& here, const Graph& there, ValuePairing::Graphs grap
             const auto found = pairs.values.find(op.results[k]);
             if (found == pairs.values.end() || !found->second.sites.empty()) continue;
             const OperatorId enter = there.value(found->second.value).producer;
-            if (enter.valid() && entersFrame(there.op(enter))) other = others.find(frameNameOf(there.op(enter)));
+            if (enter.valid() && entersFrame(there.op(enter))) other = others.find(std::string(frameNameOf(there.op(enter))));
         }
         if (other != others.end()) frame.partner = other->second;
     }

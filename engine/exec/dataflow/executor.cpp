@@ -2,6 +2,7 @@
 #include "engine/exec/dataflow/location.h"
 #include "engine/exec/dataflow/machine.h"
 #include "engine/exec/dataflow/state.h"
+#include "engine/exec/machine_state.h"
 
 namespace loopscope {
 

@@ -5,6 +5,7 @@
 #include "engine/exec/dataflow/cell.h"
 #include "engine/exec/dataflow/graph_code.h"
 #include "engine/exec/dataflow_state.h"
+#include "engine/exec/taken_from.h"
 #include "engine/kernels/kernel.h"
 
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include "engine/exec/dataflow/rendezvous.h"
 #include "engine/exec/dataflow/replay.h"
 #include "engine/exec/dataflow_executor.h"
+#include "engine/exec/machine_state.h"
 
 #include <memory>
 #include <string>

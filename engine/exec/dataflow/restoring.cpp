@@ -1,5 +1,6 @@
 // A machine as a state has it. Whatever stands in a state, nothing here goes beyond what the model has.
 #include "engine/exec/dataflow/state.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/value_state.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // `tokens`; the rest says where, and what waits for what.
 #include "engine/exec/dataflow/location.h"
 #include "engine/exec/dataflow/state.h"
+#include "engine/exec/machine_state.h"
 
 #include <algorithm>
 #include <map>

@@ -4,6 +4,7 @@
 #include "app/replay/replay_executor.h"
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/timeline.h"
+#include "engine/exec/machine_state.h"
 #include "tests/scratch.h"
 #include "tests/unit/exec/dataflow_models.h"
 #include "tracer/record/recorder.h"

@@ -1,5 +1,6 @@
 // Watches, conditions on past values and hit rules against a plain forward run that remembers every write: the same stops and the same
 // counts forwards, backwards and after jumps.
+#include "engine/debug/timeline.h"
 #include "tests/unit/debug/breakpoint_models.h"
 #include "tests/unit/debug/rounds.h"
 

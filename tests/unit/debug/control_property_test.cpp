@@ -1,5 +1,7 @@
 // Random requests to run control, in both directions, with breakpoints and edits: where each leads is worked out from a list of all
 // stops of a forward run, and the state must be that run's.
+#include "engine/debug/timeline.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/debug/debugger_fixture.h"
 #include "tests/unit/debug/plain_run.h"
 #include "tests/unit/debug/rounds.h"

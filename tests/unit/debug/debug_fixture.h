@@ -3,6 +3,7 @@
 
 #include "engine/debug/evaluate.h"
 #include "engine/debug/target.h"
+#include "engine/debug/timeline.h"
 #include "tests/unit/debug/timeline_models.h"
 
 #include <memory>

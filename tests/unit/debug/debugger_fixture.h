@@ -3,6 +3,7 @@
 
 #include "engine/debug/breakpoints/breakpoint_set.h"
 #include "engine/debug/control/run_control.h"
+#include "engine/debug/timeline.h"
 #include "tests/unit/debug/timeline_models.h"
 
 namespace loopscope::testing {

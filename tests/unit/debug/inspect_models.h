@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/debug/target.h"
+#include "engine/debug/timeline.h"
 #include "engine/observe/address_resolution.h"
 #include "tests/unit/debug/timeline_models.h"
 

@@ -1,5 +1,6 @@
 // Places as they are typed at a stop, and the order of places and stops.
 #include "engine/debug/place.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/debug/debugger_fixture.h"
 
 namespace loopscope::testing {

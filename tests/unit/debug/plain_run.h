@@ -1,6 +1,7 @@
 // What every stop of a run is like, found by nothing but stepping forward: what travelling and stopping are held against.
 #pragma once
 
+#include "engine/exec/machine_state.h"
 #include "tests/unit/debug/timeline_models.h"
 
 #include <random>

@@ -1,5 +1,6 @@
 // Random requests to timelines over many models: wherever they lead, the state is the one that a plain forward run has there.
 #include "engine/debug/timeline.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/debug/plain_run.h"
 #include "tests/unit/debug/rounds.h"
 

@@ -1,5 +1,6 @@
 // What a timeline promises besides right states: undo without re-execution, budgets, reports of nondeterminism, errors, observers.
 #include "engine/debug/timeline.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/debug/timeline_models.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,7 @@
 // Calls of every kind, and what goes wrong with them.
 #include "converters/lsir/lsir.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/exec/model_builder.h"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,8 @@
 // tests/control_flow/tf_*.ltest.
 #include "tests/unit/exec/dataflow_models.h"
 
+#include "engine/exec/machine_state.h"
+
 #include <algorithm>
 #include <map>
 #include <random>

@@ -1,5 +1,6 @@
 // What a device backend hooks into: where memory comes from, and the moments at which its work must be done.
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/exec/random_model.h"
 
 #include <cstdlib>

@@ -2,6 +2,7 @@
 #include "converters/lsir/lsir.h"
 #include "engine/device/vulkan_memory.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/exec/model_builder.h"
 
 #include <gmock/gmock.h>

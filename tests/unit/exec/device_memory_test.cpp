@@ -1,6 +1,7 @@
 // Values that a device computes: they come to the host when somebody looks, once, and kernels of the host never meet stale ones.
 #include "converters/lsir/lsir.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "engine/kernels/registry.h"
 #include "tests/unit/exec/random_model.h"
 

@@ -1,5 +1,6 @@
 // Loops: every way in which a body may hand on its values.
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/exec/model_builder.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // Properties that hold for every model: runs agree with a naive evaluator, stepping with running, restored states with the run that they
 // were taken from, observed runs with unobserved ones.
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/exec/random_model.h"
 
 #include <gtest/gtest.h>

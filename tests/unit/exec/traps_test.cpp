@@ -1,6 +1,7 @@
 // Traps: at which operators a running executor asks, what the handler can see there, and where a run stops.
 #include "converters/lsir/lsir.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "tests/unit/exec/model_builder.h"
 
 #include <gmock/gmock.h>
