@@ -16,7 +16,7 @@ endfunction()
 # NAME=TYPE: two files may declare the same one.
 function(loopscope_declared_name line out)
   set(name "")
-  if(line MATCHES "^(struct|class|union|enum|enum class) ([A-Za-z0-9_]+)")
+  if(line MATCHES "^(enum class|struct|class|union|enum) ([A-Za-z0-9_]+)")
     set(name ${CMAKE_MATCH_2})
   elseif(line MATCHES "^using ([A-Za-z0-9_]+) = (.*)$")
     string(REPLACE " " "" name "${CMAKE_MATCH_1}=${CMAKE_MATCH_2}")
@@ -36,7 +36,7 @@ function(loopscope_declared_name line out)
 endfunction()
 
 # As many sources as are compiled in one unit: more save time where everything is built, fewer where one file was changed.
-set(LOOPSCOPE_UNIT_FILES 24)
+set(LOOPSCOPE_UNIT_FILES 32)
 
 # loopscope_unity(TARGET SIZE): compiles the sources of a target in units of up to SIZE files that include one after the other, which costs
 # half of what single files cost. Two files that declare the same name at their left margin (most often in an unnamed namespace: `runGather`

@@ -19,18 +19,6 @@ namespace loopscope::app {
 
 namespace {
 
-std::string levelName(TraceLevel level)
-{
-    switch (level) {
-    case TraceLevel::control: return "control";
-    case TraceLevel::statistics: return "statistics";
-    case TraceLevel::hashes: return "hashes";
-    case TraceLevel::values: return "values";
-    case TraceLevel::all: return "all";
-    }
-    return "";
-}
-
 /// Of a trace that is being written: the file and its write-ahead log.
 uint64_t sizeOnDisk(const std::string& path)
 {

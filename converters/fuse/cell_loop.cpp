@@ -9,7 +9,7 @@ namespace loopscope::fusing {
 
 namespace {
 
-constexpr int kDeepest = 8;
+constexpr int kDeepestJoin = 8;
 
 /// One element of a vector of indices: a number, or a scalar of the graph.
 struct IndexTerm {
@@ -20,7 +20,7 @@ struct IndexTerm {
 
 ValueId behindReshapes(const Graph& graph, ValueId value)
 {
-    for (int depth = 0; depth < kDeepest; ++depth) {
+    for (int depth = 0; depth < kDeepestJoin; ++depth) {
         const Operator* const op = producerIn(graph, value);
         if (op == nullptr || (cellKind(*op) != "reshape" && cellKind(*op) != "squeeze" && cellKind(*op) != "expand_dims")) break;
         value = op->inputs[0];
@@ -37,7 +37,7 @@ bool indexTerms(const Graph& graph, ValueId value, std::vector<IndexTerm>& terms
     }
     const Operator* const op = producerIn(graph, value);
     const std::string_view kind = op != nullptr ? cellKind(*op) : "";
-    if (depth < kDeepest && (kind == "concatenation" || kind == "pack")) {
+    if (depth < kDeepestJoin && (kind == "concatenation" || kind == "pack")) {
         const bool hasAxis = op->kind.name == "ConcatV2"; // its last operand
         for (size_t k = 0; k + (hasAxis ? 1 : 0) < op->inputs.size(); ++k)
             if (!indexTerms(graph, op->inputs[k], terms, depth + 1)) return false;
@@ -61,7 +61,7 @@ std::optional<int64_t> knownInteger(const Graph& graph, ValueId value, int depth
 {
     if (const auto known = integerIn(graph, value)) return known;
     const Operator* const op = producerIn(graph, value);
-    if (op == nullptr || depth > kDeepest || op->inputs.empty()) return std::nullopt;
+    if (op == nullptr || depth > kDeepestJoin || op->inputs.empty()) return std::nullopt;
     const std::string_view kind = cellKind(*op);
     if (kind == "reduce_max" || kind == "reduce_min") { // of a scalar: itself
         const Value& of = graph.value(behindIdentities(graph, op->inputs[0]));
@@ -187,7 +187,7 @@ void CellLoop::limits(const Graph& cond, ValueId condition, std::vector<std::opt
 {
     const Operator* const op = producerIn(cond, condition);
     const std::string_view kind = op != nullptr ? cellKind(*op) : "";
-    if (op == nullptr || op->inputs.size() != 2 || depth > kDeepest) {
+    if (op == nullptr || op->inputs.size() != 2 || depth > kDeepestJoin) {
         found.push_back(std::nullopt);
     } else if (kind == "logical_and") {
         for (const ValueId input : op->inputs) limits(cond, input, found, depth + 1);

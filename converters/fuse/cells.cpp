@@ -10,7 +10,7 @@ namespace loopscope::fusing {
 
 namespace {
 
-constexpr int kDeepest = 64;
+constexpr int kDeepestChain = 64;
 
 bool isLastAxis(std::optional<int64_t> axis, const Shape& shape)
 {
@@ -33,7 +33,7 @@ std::optional<int64_t> sliceBegin(const Graph& graph, const Operator& op, const 
 
 ValueId behindIdentities(const Graph& graph, ValueId value)
 {
-    for (int depth = 0; depth < kDeepest && value.valid(); ++depth) {
+    for (int depth = 0; depth < kDeepestChain && value.valid(); ++depth) {
         const Value& at = graph.value(value);
         if (at.role != ValueRole::result) break;
         const Operator& op = graph.op(at.producer);

@@ -11,7 +11,7 @@ namespace loopscope::fusing {
 
 namespace {
 
-constexpr int kDeepest = 16;
+constexpr int kDeepestFolding = 16;
 
 /// The type and data of a constant as it is stored; false if the value is none.
 bool stored(const Graph& graph, ValueId id, const TensorType*& type, ConstantPtr& data)
@@ -188,7 +188,7 @@ const Numbers* ConstantReader::floats(ValueId value)
 
 std::unique_ptr<Numbers> ConstantReader::read(ValueId id, int depth)
 {
-    if (!id.valid() || depth > kDeepest) return nullptr;
+    if (!id.valid() || depth > kDeepestFolding) return nullptr;
     if (std::optional<Numbers> numbers = storedFloats(m_editor.graph(), id)) return std::make_unique<Numbers>(std::move(*numbers));
     const Value& value = m_editor.value(id);
     if (value.role != ValueRole::result || value.slot != 0) return nullptr;

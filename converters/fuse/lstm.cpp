@@ -6,7 +6,7 @@ namespace loopscope::fusing {
 
 namespace {
 
-constexpr int kDeepest = 64;
+constexpr int kDeepestIdentity = 64;
 
 std::string_view kindOf(const Graph& graph, ValueId value)
 {
@@ -86,7 +86,7 @@ private:
 
     void note(ValueId value)
     {
-        for (int depth = 0; depth < kDeepest && value.valid(); ++depth) { // identities on the way, too
+        for (int depth = 0; depth < kDeepestIdentity && value.valid(); ++depth) { // identities on the way, too
             const Value& at = m_graph.value(value);
             if (at.role != ValueRole::result) return;
             if (std::ranges::find(m_cell.ops, at.producer) == m_cell.ops.end()) m_cell.ops.push_back(at.producer);

@@ -9,7 +9,7 @@ namespace loopscope::fusing {
 
 namespace {
 
-constexpr int kDeepest = 12;
+constexpr int kDeepestName = 12;
 
 bool isOneOf(std::string_view kind, std::initializer_list<std::string_view> kinds) { return std::ranges::find(kinds, kind) != kinds.end(); }
 
@@ -49,7 +49,7 @@ private:
     /// Behind what changes neither numbers nor, as far as one can see, which is which: dropout that does nothing, casts.
     ValueId behindMoves(ValueId value) const
     {
-        for (int depth = 0; depth < kDeepest; ++depth) {
+        for (int depth = 0; depth < kDeepestName; ++depth) {
             value = behindIdentities(m_graph, value);
             const Operator* const op = producerIn(m_graph, value);
             if (op == nullptr || !isOneOf(neutralKind(op->kind), {"cast", "reshape"})) break;
@@ -81,7 +81,7 @@ private:
     /// Scores: a product of two computed tensors, scaled, hidden in parts, moved.
     bool isOfProduct(ValueId value, int depth)
     {
-        if (depth > kDeepest) return false;
+        if (depth > kDeepestName) return false;
         const Operator* const op = producerIn(m_graph, value);
         if (op == nullptr) return false;
         const std::string_view kind = neutralKind(op->kind);

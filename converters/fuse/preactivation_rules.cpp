@@ -13,7 +13,7 @@ namespace {
 
 /// Works on each channel by itself, and a positive factor for each passes through it.
 constexpr std::array kTransparent = {"max_pool_2d", "average_pool_2d", "pad", "mean"};
-constexpr int kDeepest = 4;
+constexpr int kDeepestTransparent = 4;
 
 class FactorMover {
 public:
@@ -46,7 +46,7 @@ private:
         const Operator& op = m_site.editor().op(reader);
         if (m_site.isAskedFor(reader) || !op.controlInputs.empty()) return m_site.described(reader) + " is asked for, or waits";
         const std::string_view kind = neutralKind(op.kind);
-        if (depth < kDeepest && std::ranges::find(kTransparent, kind) != kTransparent.end()) {
+        if (depth < kDeepestTransparent && std::ranges::find(kTransparent, kind) != kTransparent.end()) {
             if (op.inputs[0] != value || activationOf(op) != "NONE") return m_site.described(reader) + " has an activation";
             if (kind == "mean" && !leavesChannels(op)) return m_site.described(reader) + " is over channels";
             return check(op.results[0], depth + 1);

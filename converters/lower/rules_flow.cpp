@@ -348,7 +348,7 @@ Status descend(GraphLowering& l)
     return {};
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kFlowRules[] = {
     {"Assert", leftOut},
     {"AssignAddVariableOp", changeVariable},
     {"AssignSubVariableOp", changeVariable},
@@ -380,12 +380,12 @@ constexpr NamedRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedRule> flowRules() { return kRules; }
+std::span<const NamedRule> flowRules() { return kFlowRules; }
 
 bool isLeftOut(std::string_view kind)
 {
-    const auto* const found = std::ranges::find(kRules, kind, &NamedRule::kind);
-    return found != std::end(kRules) && found->rule == leftOut;
+    const auto* const found = std::ranges::find(kFlowRules, kind, &NamedRule::kind);
+    return found != std::end(kFlowRules) && found->rule == leftOut;
 }
 
 } // namespace loopscope::lowering

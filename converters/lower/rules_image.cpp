@@ -138,7 +138,7 @@ Status hsvToRgb(GraphLowering& l)
     return bound(l, image);
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kImageRules[] = {
     {"AdjustContrastv2", adjustContrast},
     {"AdjustHue", adjustHue},
     {"AdjustSaturation", adjustSaturation},
@@ -148,6 +148,6 @@ constexpr NamedRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedRule> imageRules() { return kRules; }
+std::span<const NamedRule> imageRules() { return kImageRules; }
 
 } // namespace loopscope::lowering

@@ -381,7 +381,7 @@ Status sizeOfArray(GraphLowering& l)
 
 Status closeArray(GraphLowering&) { return {}; }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kListsRules[] = {
     {"TensorListScatterIntoExistingList", scatterInto},
     {"EmptyTensorList", emptyList},
     {"TensorArrayCloseV3", closeArray},
@@ -407,6 +407,6 @@ constexpr NamedRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedRule> listRules() { return kRules; }
+std::span<const NamedRule> listRules() { return kListsRules; }
 
 } // namespace loopscope::lowering

@@ -472,7 +472,7 @@ Status einsum(GraphLowering& l)
     return l.finish("transpose", {apart, l.integerConstant(DType::i32, order)});
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kMathRules[] = {
     {"AddN", addN},
     {"BatchMatMul", matMul},
     {"BatchMatMulV2", matMul},
@@ -528,6 +528,6 @@ constexpr NamedRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedRule> mathRules() { return kRules; }
+std::span<const NamedRule> mathRules() { return kMathRules; }
 
 } // namespace loopscope::lowering

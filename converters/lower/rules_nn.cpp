@@ -168,7 +168,7 @@ Status batchNormGrad(GraphLowering& l)
     return {};
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kNnRules[] = {
     {"AvgPool", pool},
     {"BiasAdd", biasAdd},
     {"BiasAddGrad", biasAddGrad},
@@ -225,6 +225,6 @@ Result<ValueId> zeroBias(GraphLowering& l, ValueId filter, int axis)
     return l.constant(TensorType(DType::f32, Shape{shape[axis]}), std::make_shared<Constant>(Bytes::copyOf(zeros)));
 }
 
-std::span<const NamedRule> nnRules() { return kRules; }
+std::span<const NamedRule> nnRules() { return kNnRules; }
 
 } // namespace loopscope::lowering

@@ -450,7 +450,7 @@ Status sum(GraphLowering& l)
     return {};
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kRaggedRules[] = {
     {"AddN", sum},
     {"AddV2", sum},
     {"EmptyTensorList", empty},
@@ -475,8 +475,8 @@ DType raggedDtype(DType item) { return item == DType::boolean ? DType::i32 : ite
 
 Rule findRaggedRule(std::string_view kind)
 {
-    const auto* const found = std::ranges::find(kRules, kind, &NamedRule::kind);
-    return found == std::end(kRules) ? nullptr : found->rule;
+    const auto* const found = std::ranges::find(kRaggedRules, kind, &NamedRule::kind);
+    return found == std::end(kRaggedRules) ? nullptr : found->rule;
 }
 
 } // namespace loopscope::lowering

@@ -254,7 +254,7 @@ Status matrixDiag(GraphLowering& l)
     return l.finish("matrix_diag", {l.input(0)});
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kScatterRules[] = {
     {"ConcatOffset", concatOffset},
     {"DynamicPartition", dynamicPartition},
     {"DynamicStitch", dynamicStitch},
@@ -292,6 +292,6 @@ Result<ValueId> updated(GraphLowering& l, ValueId tensor, ValueId indices, Value
     return l.emit("reshape", {both, shape}, {}, dtype);
 }
 
-std::span<const NamedRule> scatterRules() { return kRules; }
+std::span<const NamedRule> scatterRules() { return kScatterRules; }
 
 } // namespace loopscope::lowering

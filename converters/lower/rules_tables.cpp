@@ -96,7 +96,7 @@ Status size(GraphLowering& l)
     return l.finish("reshape", {count, l.integerConstant(DType::i32, {})});
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kTablesRules[] = {
     {"HashTableV2", table},
     {"LookupTableFindV2", find},
     {"LookupTableSizeV2", size},
@@ -105,6 +105,6 @@ constexpr NamedRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedRule> tableRules() { return kRules; }
+std::span<const NamedRule> tableRules() { return kTablesRules; }
 
 } // namespace loopscope::lowering

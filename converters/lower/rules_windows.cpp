@@ -406,7 +406,7 @@ Status maxPoolGrad(GraphLowering& l)
     return {};
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kWindowsRules[] = {
     {"AvgPoolGrad", avgPoolGrad},
     {"Conv2DBackpropFilter", conv2dBackpropFilter},
     {"DepthwiseConv2dNativeBackpropFilter", depthwiseBackpropFilter},
@@ -419,6 +419,6 @@ constexpr NamedRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedRule> windowRules() { return kRules; }
+std::span<const NamedRule> windowRules() { return kWindowsRules; }
 
 } // namespace loopscope::lowering

@@ -14,6 +14,12 @@ bool hasFloats(const KernelSetup& setup)
     return std::ranges::any_of(setup.inputs, isFlushed) || std::ranges::any_of(setup.outputs, isFlushed);
 }
 
+Result<PreparedKernel> prepareTf(const KernelSetup& setup, KernelFunction function, KernelFunction flushed)
+{
+    LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
+    return PreparedKernel{hasFloats(setup) ? flushed : function, std::make_shared<const Operator>(setup.op)};
+}
+
 // Not inlined: no operation may move to where the processor's mode is another one.
 [[gnu::noinline]] Status runFlushed(KernelFunction function, const KernelArgs& args)
 {

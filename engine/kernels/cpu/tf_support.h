@@ -66,11 +66,12 @@ Status runFlushed(KernelFunction function, const KernelArgs& args);
 template <KernelFunction function> Status flushedKernel(const KernelArgs& args) { return runFlushed(function, args); }
 bool hasFloats(const KernelSetup& setup);
 
-/// Kernels whose parameters are the operator itself, which has been held against its signature. Errors: as checkTfSignature.
+/// A kernel whose parameters are the operator itself, which has been held against its signature; `flushed` runs where there are floats.
+/// Errors: as checkTfSignature.
+Result<PreparedKernel> prepareTf(const KernelSetup& setup, KernelFunction function, KernelFunction flushed);
 template <KernelFunction function> Result<PreparedKernel> prepareTf(const KernelSetup& setup)
 {
-    LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
-    return PreparedKernel{hasFloats(setup) ? flushedKernel<function> : function, std::make_shared<const Operator>(setup.op)};
+    return prepareTf(setup, function, flushedKernel<function>);
 }
 inline const AttributeList& attributesOf(const KernelArgs& args) { return args.paramsAs<Operator>().attributes; }
 inline const std::string& nodeOf(const KernelArgs& args) { return args.paramsAs<Operator>().name; }

@@ -6,24 +6,24 @@ using namespace loopscope;
 
 namespace {
 
-constexpr ErrorBounds kBound = ErrorBounds(withinRelative(1e-5)).because("worse by the condition of the matrix");
+constexpr ErrorBounds kFactorsBound = ErrorBounds(withinRelative(1e-5)).because("worse by the condition of the matrix");
 
 } // namespace
 
-LS_DEFINE_OP(tf, Qr) { return tfDef({1, 1, 2, 2}, "input", "Orthogonal and upper triangular factors.", inferAtRunTime, kBound); }
+LS_DEFINE_OP(tf, Qr) { return tfDef({1, 1, 2, 2}, "input", "Orthogonal and upper triangular factors.", inferAtRunTime, kFactorsBound); }
 LS_DEFINE_OP(tf, SelfAdjointEigV2)
 {
     return tfDef({1, 1, 2, 2}, "input",
                  "Eigenvalues of symmetric matrices in ascending order, and their vectors as columns; only the lower half is read.",
-                 inferAtRunTime, kBound);
+                 inferAtRunTime, kFactorsBound);
 }
 LS_DEFINE_OP(tf, Svd)
 {
     return tfDef({1, 1, 3, 3}, "input", "Singular values in descending order, and the vectors of both sides as columns.", inferAtRunTime,
-                 kBound);
+                 kFactorsBound);
 }
 LS_DEFINE_OP(tf, MatrixSolveLs)
 {
     return tfDef({3, 3}, "matrix, rhs, l2_regularizer", "The x with the least square of matrix · x − rhs, and of x by l2_regularizer.",
-                 inferAtRunTime, kBound);
+                 inferAtRunTime, kFactorsBound);
 }

@@ -6,14 +6,14 @@ using namespace loopscope;
 
 namespace {
 
-constexpr ErrorBounds kBound = ErrorBounds(withinRelative(1e-5)).because("worse by the condition of the matrix");
+constexpr ErrorBounds kTridiagonalBound = ErrorBounds(withinRelative(1e-5)).because("worse by the condition of the matrix");
 
 } // namespace
 
 LS_DEFINE_OP(tf, TridiagonalSolve)
 {
     return tfDef({2, 2}, "diagonals [..,3,N], rhs [..,N,K]", "The x with three diagonals (upper, main, lower) · x = rhs.", inferAtRunTime,
-                 kBound);
+                 kTridiagonalBound);
 }
 LS_DEFINE_OP(tf, TridiagonalMatMul)
 {
@@ -22,5 +22,5 @@ LS_DEFINE_OP(tf, TridiagonalMatMul)
 }
 LS_DEFINE_OP(tf, BandedTriangularSolve)
 {
-    return tfDef({2, 2}, "matrix [..,bands,N], rhs [..,N,K]", "The x with bands of a triangular matrix · x = rhs.", inferAtRunTime, kBound);
+    return tfDef({2, 2}, "matrix [..,bands,N], rhs [..,N,K]", "The x with bands of a triangular matrix · x = rhs.", inferAtRunTime, kTridiagonalBound);
 }

@@ -6,30 +6,30 @@ using namespace loopscope;
 
 namespace {
 
-constexpr ErrorBounds kBound = ErrorBounds(withinRelative(2e-5)).because("near the zeros of the functions");
+constexpr ErrorBounds kBesselBound = ErrorBounds(withinRelative(2e-5)).because("near the zeros of the functions");
 
 } // namespace
 
-LS_DEFINE_OP(tf, BesselJ0) { return tfDef({1, 1}, "x", "The Bessel function of the first kind, of order 0.", inferTfSame, kBound); }
-LS_DEFINE_OP(tf, BesselJ1) { return tfDef({1, 1}, "x", "The Bessel function of the first kind, of order 1.", inferTfSame, kBound); }
-LS_DEFINE_OP(tf, BesselY0) { return tfDef({1, 1}, "x", "The Bessel function of the second kind, of order 0.", inferTfSame, kBound); }
-LS_DEFINE_OP(tf, BesselY1) { return tfDef({1, 1}, "x", "The Bessel function of the second kind, of order 1.", inferTfSame, kBound); }
+LS_DEFINE_OP(tf, BesselJ0) { return tfDef({1, 1}, "x", "The Bessel function of the first kind, of order 0.", inferTfSame, kBesselBound); }
+LS_DEFINE_OP(tf, BesselJ1) { return tfDef({1, 1}, "x", "The Bessel function of the first kind, of order 1.", inferTfSame, kBesselBound); }
+LS_DEFINE_OP(tf, BesselY0) { return tfDef({1, 1}, "x", "The Bessel function of the second kind, of order 0.", inferTfSame, kBesselBound); }
+LS_DEFINE_OP(tf, BesselY1) { return tfDef({1, 1}, "x", "The Bessel function of the second kind, of order 1.", inferTfSame, kBesselBound); }
 LS_DEFINE_OP(tf, BesselK0)
 {
-    return tfDef({1, 1}, "x", "The modified Bessel function of the second kind, of order 0.", inferTfSame, kBound);
+    return tfDef({1, 1}, "x", "The modified Bessel function of the second kind, of order 0.", inferTfSame, kBesselBound);
 }
 LS_DEFINE_OP(tf, BesselK0e)
 {
-    return tfDef({1, 1}, "x", "exp(x) times the modified Bessel function of the second kind, of order 0.", inferTfSame, kBound);
+    return tfDef({1, 1}, "x", "exp(x) times the modified Bessel function of the second kind, of order 0.", inferTfSame, kBesselBound);
 }
 LS_DEFINE_OP(tf, BesselK1)
 {
-    return tfDef({1, 1}, "x", "The modified Bessel function of the second kind, of order 1.", inferTfSame, kBound);
+    return tfDef({1, 1}, "x", "The modified Bessel function of the second kind, of order 1.", inferTfSame, kBesselBound);
 }
 LS_DEFINE_OP(tf, BesselK1e)
 {
-    return tfDef({1, 1}, "x", "exp(x) times the modified Bessel function of the second kind, of order 1.", inferTfSame, kBound);
+    return tfDef({1, 1}, "x", "exp(x) times the modified Bessel function of the second kind, of order 1.", inferTfSame, kBesselBound);
 }
-LS_DEFINE_OP(tf, Expint) { return tfDef({1, 1}, "x", "The exponential integral Ei.", inferTfSame, kBound); }
-LS_DEFINE_OP(tf, Dawsn) { return tfDef({1, 1}, "x", "Dawson's integral.", inferTfSame, kBound); }
-LS_DEFINE_OP(tf, Spence) { return tfDef({1, 1}, "x", "Spence's integral: −∫ ln t / (t − 1) dt from 1.", inferTfSame, kBound); }
+LS_DEFINE_OP(tf, Expint) { return tfDef({1, 1}, "x", "The exponential integral Ei.", inferTfSame, kBesselBound); }
+LS_DEFINE_OP(tf, Dawsn) { return tfDef({1, 1}, "x", "Dawson's integral.", inferTfSame, kBesselBound); }
+LS_DEFINE_OP(tf, Spence) { return tfDef({1, 1}, "x", "Spence's integral: −∫ ln t / (t − 1) dt from 1.", inferTfSame, kBesselBound); }

@@ -6,13 +6,13 @@ using namespace loopscope;
 
 namespace {
 
-constexpr ErrorBounds kBound = ErrorBounds(withinUlp(2)).withF64(withinRelative(1e-11));
+constexpr ErrorBounds kSpecialBound = ErrorBounds(withinUlp(2)).withF64(withinRelative(1e-11));
 
 OpDef bessel(std::string_view summary)
 {
     return tfDef({}, "x", summary, inferTfSame, ErrorBounds(withinUlp(4)).withF64(withinRelative(1e-11)));
 }
-OpDef gammaPart(std::string_view summary) { return tfDef({2, 2}, "a, x", summary, inferTfBroadcast, kBound); }
+OpDef gammaPart(std::string_view summary) { return tfDef({2, 2}, "a, x", summary, inferTfBroadcast, kSpecialBound); }
 
 } // namespace
 

@@ -6,11 +6,11 @@ using namespace loopscope;
 
 namespace {
 
-constexpr ErrorBounds kBound = withinRelative(1e-6);
+constexpr ErrorBounds kNormBound = withinRelative(1e-6);
 
 OpDef layer(TfArity arity, std::string_view operands, std::string_view summary)
 {
-    return tfDef(arity, operands, summary, inferAtRunTime, kBound);
+    return tfDef(arity, operands, summary, inferAtRunTime, kNormBound);
 }
 
 } // namespace

@@ -119,7 +119,7 @@ void softsignGradRule(Case& c) // dy / (1 + |x|)²
 }
 
 // clang-format off
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kLayersRules[] = {
     {"BiasAdd", kSymbolic, biasRule},
     {"BiasAddGrad", kGraphsOnly, biasGradRule},
     {"Relu", kSymbolic, [](Case& c) { c.give(c.nodes.node("ReluGrad", {c.dy[0], c.x[0]})); }},
@@ -167,6 +167,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfLayers() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfLayers() { return kLayersRules; }
 
 } // namespace loopscope

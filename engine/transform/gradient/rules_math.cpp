@@ -106,7 +106,7 @@ void fakeQuantRule(Case& c, std::string_view kind)
 }
 
 // clang-format off
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kMathRules[] = {
     {"Identity", kSymbolic, [](Case& c) { c.give(c.dy[0]); }},
     {"RefIdentity", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
     {"IdentityN", kSymbolic, [](Case& c) { c.dx = c.dy; }},
@@ -207,6 +207,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfMath() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfMath() { return kMathRules; }
 
 } // namespace loopscope

@@ -217,7 +217,7 @@ void inverseRealFourierRule(Case& c, std::string_view forward, int32_t dims)
 }
 
 // clang-format off
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kMatrixRules[] = {
     {"MatMul", kSymbolic, [](Case& c) { matrixRule(c, "transpose_a", "transpose_b", false); }},
     {"BatchMatMul", kSymbolic, [](Case& c) { matrixRule(c, "adj_x", "adj_y", false); }},
     {"BatchMatMulV2", kSymbolic, [](Case& c) { matrixRule(c, "adj_x", "adj_y", true); }},
@@ -247,6 +247,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfMatrices() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfMatrices() { return kMatrixRules; }
 
 } // namespace loopscope

@@ -231,7 +231,7 @@ void setDiagonalRule(Case& c)
 }
 
 // clang-format off
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kMovementRules[] = {
     {"Reshape", kSymbolic, reshapeRule},
     {"Squeeze", kSymbolic, reshapeRule},
     {"ExpandDims", kSymbolic, reshapeRule},
@@ -295,6 +295,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfMovement() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfMovement() { return kMovementRules; }
 
 } // namespace loopscope

@@ -89,7 +89,7 @@ void patchesRule(Case& c) // the same patches of a picture of numbers say where 
     c.give(reshape(c, exchanged(sumRows(c, values, flat(c, numbers) - one, pixels)), shape));
 }
 
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kPicturesRules[] = {
     {"ResizeBilinear", kGraphsOnly, resizeRule},        {"ResizeBicubic", kGraphsOnly, resizeRule},
     {"ResizeNearestNeighbor", kGraphsOnly, resizeRule}, {"LRN", kGraphsOnly, responseNormRule},
     {"MaxPoolWithArgmax", kGraphsOnly, argmaxPoolRule}, {"ExtractImagePatches", kGraphsOnly, patchesRule},
@@ -97,6 +97,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfPictures() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfPictures() { return kPicturesRules; }
 
 } // namespace loopscope

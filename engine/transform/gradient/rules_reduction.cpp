@@ -145,7 +145,7 @@ void segmentProductRule(Case& c, bool isSorted)
 }
 
 // clang-format off
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kReductionRules[] = {
     {"Sum", kSymbolic, sumRule},
     {"Mean", kSymbolic, meanRule},
     {"Max", kSymbolic, extremeRule},
@@ -170,6 +170,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfReductions() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfReductions() { return kReductionRules; }
 
 } // namespace loopscope

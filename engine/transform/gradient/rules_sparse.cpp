@@ -65,7 +65,7 @@ void sparseSumRule(Case& c) // (indices, values, shape, axes): an entry takes th
     c.dx[1] = c.nodes.node("GatherNd", {reshape(c, c.dy[0], kept), c.nodes.node("FloorDiv", {c.x[0], scale})});
 }
 
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kSparseRules[] = {
     {"SparseSegmentSum", kGraphsOnly, sparseSegmentRule},        {"SparseSegmentMean", kGraphsOnly, sparseSegmentRule},
     {"SparseSegmentSqrtN", kGraphsOnly, sparseSegmentRule},      {"SparseReorder", kGraphsOnly, sparseReorderRule},
     {"SparseTensorDenseMatMul", kGraphsOnly, sparseProductRule}, {"SparseReduceSum", kGraphsOnly, sparseSumRule},
@@ -73,6 +73,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfSparse() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfSparse() { return kSparseRules; }
 
 } // namespace loopscope

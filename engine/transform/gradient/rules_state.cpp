@@ -169,7 +169,7 @@ void optionalFromValueRule(Case& c)
 }
 
 // clang-format off
-constexpr NamedGradientRule kRules[] = {
+constexpr NamedGradientRule kStateRules[] = {
     {"ReadVariableOp", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
     {"ResourceGather", kGraphsOnly, resourceGatherRule},
     {"ResourceGatherNd", kGraphsOnly, resourceGatherNdRule},
@@ -203,6 +203,6 @@ constexpr NamedGradientRule kRules[] = {
 
 } // namespace
 
-std::span<const NamedGradientRule> gradientRulesOfState() { return kRules; }
+std::span<const NamedGradientRule> gradientRulesOfState() { return kStateRules; }
 
 } // namespace loopscope

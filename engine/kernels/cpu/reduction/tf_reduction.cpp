@@ -333,7 +333,7 @@ Status runL2Loss(const KernelArgs& args)
 }
 
 /// One operand of a matrix product: where its element (row, column) lies.
-template <typename T> struct Matrix {
+template <typename T> struct MatrixView {
     const T* data;
     int64_t rowStep, columnStep;
     bool conjugate;
@@ -354,7 +354,7 @@ bool multipliesFused(int64_t batches, int64_t m, int64_t k, int64_t n)
 }
 
 /// out[m,n] = a[m,k] · b[k,n] in f32, products unrounded.
-void multiplyFused(const Matrix<float>& a, const Matrix<float>& b, float* out, int64_t m, int64_t k, int64_t n)
+void multiplyFused(const MatrixView<float>& a, const MatrixView<float>& b, float* out, int64_t m, int64_t k, int64_t n)
 {
     std::vector<float> packed;
     const float* rows = b.data;
@@ -374,7 +374,7 @@ void multiplyFused(const Matrix<float>& a, const Matrix<float>& b, float* out, i
 }
 
 /// out[m,n] = a[m,k] · b[k,n], row by row of b, so that the inner loop runs along memory.
-template <typename T> void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out, int64_t m, int64_t k, int64_t n, bool fused)
+template <typename T> void multiply(const MatrixView<T>& a, const MatrixView<T>& b, T* out, int64_t m, int64_t k, int64_t n, bool fused)
 {
     if constexpr (std::is_same_v<T, float>) {
         if (fused) return multiplyFused(a, b, out, m, k, n);
@@ -407,8 +407,8 @@ Status runMatMul(const KernelArgs& args)
     if (b[tb ? 1 : 0] != k) return invalidArgument("Matrix size-incompatible: In[0]: " + toString(a) + ", In[1]: " + toString(b));
     LS_CHECK_OK(tfAllocate(args, 0, Shape({m, n})));
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
-        const Matrix<T> left{args.in(0).as<T>(), ta ? 1 : k, ta ? m : 1, false};
-        const Matrix<T> right{args.in(1).as<T>(), tb ? 1 : n, tb ? k : 1, false};
+        const MatrixView<T> left{args.in(0).as<T>(), ta ? 1 : k, ta ? m : 1, false};
+        const MatrixView<T> right{args.in(1).as<T>(), tb ? 1 : n, tb ? k : 1, false};
         multiply(left, right, args.out(0).as<T>(), m, k, n, multipliesFused(1, m, k, n));
         return {};
     });
@@ -453,7 +453,7 @@ Status runBatchMatMul(const KernelArgs& args)
             for (int64_t i = 0; i < loop.rowLength(); ++i) {
                 const T* x = operands[0] + (offset[0] + i * loop.rowStride(0)) * m * k;
                 const T* y = operands[1] + (offset[1] + i * loop.rowStride(1)) * k * n;
-                multiply(Matrix<T>{x, ta ? 1 : k, ta ? m : 1, ta}, Matrix<T>{y, tb ? 1 : n, tb ? k : 1, tb},
+                multiply(MatrixView<T>{x, ta ? 1 : k, ta ? m : 1, ta}, MatrixView<T>{y, tb ? 1 : n, tb ? k : 1, tb},
                          args.out(0).as<T>() + (o + i) * m * n, m, k, n, fused);
             }
         });
