@@ -147,6 +147,32 @@ graph main(n: i32[]) {
      "main/y"},
 };
 
+/// A cell that has gone through a part of its sequence has changed its state, which counts for the next attempt.
+TEST(InterruptionTest, statesAreAsBeforeTheOperator)
+{
+    const auto session = open(R"(
+graph main(n: i32[]) {
+  x = const f32[1,30000,1] splat 1.0
+  w = const f32[1024,1] splat 0.5
+  r = const f32[1024,1024] splat 0.25
+  b = const f32[1024] splat 1.0
+  h = variable f32[1,1024]
+  m = add(n, n) : i32[]
+  y = unidirectional_sequence_rnn(x, w, r, b, h) act=TANH : f32[1,30000,1024]
+  return m, y
+}
+)",
+                              1);
+    ASSERT_TRUE(session->begin({{}, false}).ok());
+    ASSERT_TRUE(session->move(request::Step()).ok());
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        const Result<Stop> stop = runAndPause(*session);
+        ASSERT_TRUE(stop.ok()) << stop.error().message();
+        ASSERT_TRUE(stop->report.has(StopCause::cancelled)) << "it came to its end, or failed";
+        EXPECT_EQ(valueOf(*session, "max(abs(h))"), "0");
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, Interruption, ::testing::ValuesIn(kKernels),
                          [](const ::testing::TestParamInfo<LongKernel>& info) { return info.param.name; });
 

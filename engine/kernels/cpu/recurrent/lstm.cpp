@@ -38,8 +38,8 @@ struct Rows {
 };
 
 /// Runs one cell over a sequence. Results go to columns `column` … of rows of `stride` numbers.
-void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& sequence, bool backward, Rows input, Rows aux, float* out,
-             int64_t stride, int64_t column)
+void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& sequence, const KeptStates& kept, bool backward, Rows input,
+             Rows aux, float* out, int64_t stride, int64_t column)
 {
     const bool copies = args.paramsAs<LstmParams>().isStateless;
     ScratchLayout layout;
@@ -58,6 +58,7 @@ void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& seque
     }
     for (int64_t b = 0; b < sequence.batches; ++b)
         for (int64_t step = 0; step < sequence.times; ++step) {
+            kept.step();
             const int64_t row = sequence.row(backward ? sequence.times - 1 - step : step, b);
             float* h = outputState + b * cell.outputs;
             stepper.step(input.data + row * input.width, aux.data ? aux.data + row * aux.width : nullptr, h, cellState + b * cell.cells,
@@ -75,7 +76,9 @@ Status runOneWay(const KernelArgs& args)
     const bool sequence = input.rank() == 3;
     const Sequence steps = {sequence ? input[params.timeMajor ? 0 : 1] : 1, sequence ? input[params.timeMajor ? 1 : 0] : input[0],
                             params.timeMajor || !sequence};
-    runCell(args, params.cells[0], steps, false, rowsOf(args.in(0)), {}, args.out(0).as<float>(), params.cells[0].outputs, 0);
+    const LstmOperands& operands = params.cells[0].operands;
+    const KeptStates kept(args, {operands.outputState, operands.cellState}, steps.times * steps.batches);
+    runCell(args, params.cells[0], steps, kept, false, rowsOf(args.in(0)), {}, args.out(0).as<float>(), params.cells[0].outputs, 0);
     return {};
 }
 
@@ -89,9 +92,12 @@ Status runBothWays(const KernelArgs& args)
     const Rows aux = args.has(kAuxInput) ? rowsOf(args.in(kAuxInput)) : Rows();
     const bool ownWeights = forward.aux[kForgetGate].present();
     const int64_t stride = args.out(0).shape.back();
-    runCell(args, forward, steps, false, rows, ownWeights ? aux : Rows(), args.out(0).as<float>(), stride, 0);
+    const KeptStates kept(
+        args, {forward.operands.outputState, forward.operands.cellState, backward.operands.outputState, backward.operands.cellState},
+        steps.times * steps.batches);
+    runCell(args, forward, steps, kept, false, rows, ownWeights ? aux : Rows(), args.out(0).as<float>(), stride, 0);
     float* out = args.out(params.merge ? 0 : 1).as<float>();
-    runCell(args, backward, steps, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out,
+    runCell(args, backward, steps, kept, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out,
             params.merge ? stride : backward.outputs, params.merge ? forward.outputs : 0);
     return {};
 }

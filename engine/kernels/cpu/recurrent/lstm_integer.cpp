@@ -191,8 +191,10 @@ Status runIntegerLstm(const KernelArgs& args)
     const IntegerStep step(args, args.runtime->scratch(IntegerStep::scratchBytes(args.in(4).shape[0])));
     auto* outputState = reinterpret_cast<int8_t*>(args.in(kLstmOperands.outputState).data);
     auto* cellState = reinterpret_cast<int16_t*>(args.in(kLstmOperands.cellState).data);
+    const KeptStates kept(args, {kLstmOperands.outputState, kLstmOperands.cellState}, times * batches);
     for (int64_t b = 0; b < batches; ++b)
         for (int64_t t = 0; t < times; ++t) {
+            kept.step();
             const int64_t row = timeMajor ? t * batches + b : b * times + t;
             int8_t* state = outputState + b * step.outputs();
             step.run(args.in(0).as<int8_t>() + row * step.inputs(), state, cellState + b * step.cells());

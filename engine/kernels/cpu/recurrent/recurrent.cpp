@@ -136,6 +136,22 @@ void addPanel(const float* panel, const float* x, int64_t columns, int64_t rows,
 
 } // namespace
 
+KeptStates::KeptStates(const KernelArgs& args, std::initializer_list<int> operands, int64_t steps) : m_mayStop(steps > 1)
+{
+    if (!m_mayStop) return;
+    for (const int operand : operands) {
+        if (operand < 0 || !args.has(operand)) continue;
+        const Tensor& state = args.in(operand);
+        m_copies.push_back({state.data, {state.data, state.data + state.bytes}});
+    }
+}
+
+KeptStates::~KeptStates()
+{
+    if (std::uncaught_exceptions() == m_exceptions) return;
+    for (const Copy& copy : m_copies) std::ranges::copy(copy.bytes, copy.state);
+}
+
 void BoundWeights::multiplyAdd(const StepVector& x, float* sums, std::byte* temporary, SumOrder order) const
 {
     const int64_t rows = m_matrix->rows;

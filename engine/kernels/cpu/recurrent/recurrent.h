@@ -2,12 +2,15 @@
 // be f32, or integers with one scale ("hybrid"): then the vectors they multiply are quantized to 8 bits by their own range.
 #pragma once
 
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/kernel.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +59,30 @@ struct WeightMatrix {
 
 /// Describes (and packs, if constant) the weights in `operand`. Errors: unsupported dtypes or quantization.
 Result<WeightMatrix> prepareWeights(const KernelSetup& setup, int operand);
+
+/// Puts the states of a cell back as they were if the kernel is left in the middle of a sequence, so that the operator can run anew.
+class KeptStates {
+public:
+    /// Copies the operands that are there; nothing of sequences of one step, which are not left.
+    KeptStates(const KernelArgs& args, std::initializer_list<int> operands, int64_t steps);
+    ~KeptStates();
+    KeptStates(const KeptStates&) = delete;
+    KeptStates& operator=(const KeptStates&) = delete;
+    /// Between two steps: throws if the run is to end.
+    void step() const
+    {
+        if (m_mayStop) interruptionPoint();
+    }
+
+private:
+    struct Copy {
+        std::byte* state;
+        std::vector<std::byte> bytes;
+    };
+    const bool m_mayStop;
+    std::vector<Copy> m_copies;
+    const int m_exceptions = std::uncaught_exceptions();
+};
 
 /// A vector that several matrices multiply: quantized once, where the matrices hold integers.
 struct StepVector {

@@ -53,8 +53,8 @@ struct Sequence {
 
 /// Runs one cell over a sequence. Results go to columns `column` … of rows of `stride` numbers. The state is a variable of the graph (the
 /// planner has checked that).
-void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequence, bool backward, Rows input, Rows aux, float* out,
-             int64_t stride, int64_t column)
+void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequence, const KeptStates& kept, bool backward, Rows input,
+             Rows aux, float* out, int64_t stride, int64_t column)
 {
     const auto& params = args.paramsAs<RnnParams>();
     const int64_t units = cell.input.rows;
@@ -79,6 +79,7 @@ void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequen
     for (int64_t b = 0; b < sequence.batches; ++b) {
         float* state = reinterpret_cast<float*>(args.in(cell.state).data) + b * units;
         for (int64_t step = 0; step < sequence.times; ++step) {
+            kept.step();
             const int64_t row = sequence.row(backward ? sequence.times - 1 - step : step, b);
             std::copy(bias, bias + units, sums);
             add(inputWeights, cell.input, input.data + row * input.width);
@@ -101,7 +102,8 @@ Status runOneWay(const KernelArgs& args)
     const bool sequence = input.rank() == 3;
     const Sequence steps = {sequence ? input[params.timeMajor ? 0 : 1] : 1, sequence ? input[params.timeMajor ? 1 : 0] : input[0],
                             params.timeMajor || !sequence};
-    runCell(args, params.cells[0], steps, false, rowsOf(args.in(0)), {}, args.out(0).as<float>(), params.cells[0].input.rows, 0);
+    const KeptStates kept(args, {params.cells[0].state}, steps.times * steps.batches);
+    runCell(args, params.cells[0], steps, kept, false, rowsOf(args.in(0)), {}, args.out(0).as<float>(), params.cells[0].input.rows, 0);
     return {};
 }
 
@@ -115,10 +117,11 @@ Status runBothWays(const KernelArgs& args)
     const Rows aux = args.has(kAuxInput) ? rowsOf(args.in(kAuxInput)) : Rows();
     const bool ownWeights = forward.aux.present();
     const int64_t stride = args.out(0).shape.back();
-    runCell(args, forward, steps, false, rows, ownWeights ? aux : Rows(), args.out(0).as<float>(), stride, 0);
+    const KeptStates kept(args, {forward.state, backward.state}, steps.times * steps.batches);
+    runCell(args, forward, steps, kept, false, rows, ownWeights ? aux : Rows(), args.out(0).as<float>(), stride, 0);
     float* out = args.out(params.merge ? 0 : 1).as<float>();
     // An auxiliary input without weights of its own is the backward cell's input (stacked layers).
-    runCell(args, backward, steps, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out,
+    runCell(args, backward, steps, kept, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out,
             params.merge ? stride : backward.input.rows, params.merge ? forward.input.rows : 0);
     return {};
 }

@@ -20,6 +20,8 @@ struct SvdfParams {
     int32_t inputZero = 0, outputZero = 0;
 };
 
+constexpr int kState = 4;
+
 struct Sizes {
     int64_t batches, inputs, filters, memory, units;
 };
@@ -33,7 +35,7 @@ Sizes sizesOf(const KernelArgs& args, int64_t rank)
 /// Moves every filter's memory on by one: the newest cell is written next. The state is a variable (the planner has checked that).
 template <typename T> T* shiftedState(const KernelArgs& args, const Sizes& s)
 {
-    T* state = reinterpret_cast<T*>(args.in(4).data);
+    T* state = reinterpret_cast<T*>(args.in(kState).data);
     for (int64_t f = 0; f < s.batches * s.filters; ++f)
         std::copy(state + f * s.memory + 1, state + (f + 1) * s.memory, state + f * s.memory);
     return state;
@@ -61,10 +63,12 @@ Status runFloat(const KernelArgs& args)
         time = dequantized;
     }
     const float* bias = args.has(3) ? args.in(3).as<float>() : nullptr;
+    const KeptStates kept(args, {kState}, s.batches);
     float* state = shiftedState<float>(args, s);
     float* out = args.out(0).as<float>();
     const Packets packets(0, s.batches * s.units);
     for (int64_t b = 0; b < s.batches; ++b, state += s.filters * s.memory, out += s.units) {
+        kept.step();
         std::fill(features, features + s.filters, 0.0F);
         const float* input = args.in(0).as<float>() + b * s.inputs;
         weights.multiplyAdd(stepVector(input, s.inputs, params.feature.integer, params.asymmetric, quantized), features,
@@ -92,9 +96,11 @@ Status runInteger(const KernelArgs& args)
     const int8_t* weights = args.in(1).as<int8_t>();
     const int16_t* time = args.in(2).as<int16_t>();
     const int32_t* bias = args.has(3) ? args.in(3).as<int32_t>() : nullptr;
+    const KeptStates kept(args, {kState}, s.batches);
     int16_t* state = shiftedState<int16_t>(args, s);
     int8_t* out = args.out(0).as<int8_t>();
     for (int64_t b = 0; b < s.batches; ++b, state += s.filters * s.memory, out += s.units) {
+        kept.step();
         const int8_t* input = args.in(0).as<int8_t>() + b * s.inputs;
         for (int64_t u = 0; u < s.units; ++u) {
             uint32_t sum = 0;
