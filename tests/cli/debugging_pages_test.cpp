@@ -4,6 +4,7 @@
 #include "app/terminal/terminal.h"
 #include "app/wiring/subject.h"
 #include "engine/base/bytes.h"
+#include "engine/device/vulkan_device.h"
 
 #include <gtest/gtest.h>
 #include <re2/re2.h>
@@ -80,13 +81,16 @@ std::vector<Example> examplesOf(const std::string& page)
 
 class DebuggingPages : public testing::TestWithParam<std::string> {};
 
-TEST_P(DebuggingPages, replay)
+/// Every example of a page, `options` behind the words of its command.
+void replayPage(const std::string& page, const std::vector<std::string>& options)
 {
-    const std::vector<Example> examples = examplesOf(GetParam());
+    const std::vector<Example> examples = examplesOf(page);
     ASSERT_FALSE(examples.empty());
     for (const Example& example : examples) {
         const std::string place = example.page + ":" + std::to_string(example.line);
-        const Result<Arguments> arguments = parseArguments(*findCommand("debug"), example.words);
+        std::vector<std::string> words = example.words;
+        words.insert(words.end(), options.begin(), options.end());
+        const Result<Arguments> arguments = parseArguments(*findCommand("debug"), words);
         ASSERT_TRUE(arguments.ok()) << place << ": " << arguments.error().message();
         Result<DebugSubject> subject = openSubject(*arguments);
         ASSERT_TRUE(subject.ok()) << place << ": " << subject.error().message();
@@ -102,6 +106,16 @@ TEST_P(DebuggingPages, replay)
             EXPECT_EQ(printed, exchange.reply) << example.page << ":" << exchange.line << ": " << exchange.command;
         }
     }
+}
+
+TEST_P(DebuggingPages, replay) { replayPage(GetParam(), {}); }
+
+/// What runs on a device stops, shows and goes back the same.
+TEST_P(DebuggingPages, replayOnADevice)
+{
+    const Result<std::shared_ptr<VulkanDevice>> device = VulkanDevice::opened();
+    if (!device.ok()) GTEST_SKIP() << device.error().message();
+    replayPage(GetParam(), {"--backend", "vulkan"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Cli, DebuggingPages,
