@@ -186,8 +186,10 @@ void addQuestions(Commands& all)
                    "operator was not fused.",
                    "", value, why});
     all.push_back({"hist", "", topic, "hist VALUE [LOOP]", "hist n",
-                   "How the value went over the iterations of the loop: a line of bars, least and greatest.",
-                   "Each bar is the greatest of its iterations; '!' stands where it is NaN or infinite.", value, histogram});
+                   "How the value, or the variable var:NAME, went over the iterations of the loop: a line of bars, least and greatest.",
+                   "Each bar is the greatest of its iterations; '!' stands where it is NaN or infinite. A variable is looked at as an "
+                   "iteration begins, like a carried value.",
+                   value, histogram});
     all.push_back({"compare", "", topic, "compare [VALUE]", "compare",
                    "A value, or what was computed last, against the reference run of --against.", "", value, terminal::compare});
     all.push_back({"drift", "", topic, "drift [VALUE]", "drift",

@@ -196,11 +196,17 @@ Status histogram(Terminal& terminal, const CommandLine& line)
     const std::vector<std::string> words = line.words();
     if (words.empty() || words.size() > 2)
         return Error(ErrorCode::usage, "hist").expected("a value, and a loop if not the innermost: 'hist acc while#0'");
-    LS_TRY(const ResolvedAddress value, valueNamed(terminal, words[0]));
     SeriesOptions options;
     if (words.size() > 1) options.loop = words[1];
     const FrameContext frame = terminal.frame();
-    LS_TRY(const ValueSeries series, terminal.ask([&](Inspector& inspector) { return inspector.series(frame, value, options); }));
+    const bool isVariable = words[0].starts_with("var:");
+    ResolvedAddress value;
+    if (!isVariable) {
+        LS_TRY(value, valueNamed(terminal, words[0]));
+    }
+    LS_TRY(const ValueSeries series, terminal.ask([&](Inspector& inspector) {
+        return isVariable ? inspector.series(frame, std::string_view(words[0]), options) : inspector.series(frame, value, options);
+    }));
     const SeriesRange range = rangeOf(series);
     const int64_t all = series.allIterations();
     const auto known = [](bool isThere, auto value) { return isThere ? std::optional(value) : std::nullopt; };

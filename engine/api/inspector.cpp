@@ -2,6 +2,7 @@
 
 #include "engine/debug/timeline.h"
 #include "engine/exec/executor.h"
+#include "engine/observe/address.h"
 
 namespace loopscope {
 
@@ -79,6 +80,18 @@ Result<std::optional<ValueWrite>> Inspector::findWrite(FrameContext frame, const
 Result<ValueSeries> Inspector::series(FrameContext frame, const ResolvedAddress& value, const SeriesOptions& options) const
 {
     return collectSeries(m_target, frame, value, options);
+}
+
+Result<ValueSeries> Inspector::series(FrameContext frame, std::string_view place, const SeriesOptions& options) const
+{
+    if (place.starts_with("var:")) {
+        LS_TRY(const Place parsed, parsePlace(place));
+        return collectVariable(m_target, frame, parsed.variable, options);
+    }
+    LS_TRY(const TypedPlace typed, resolve(frame, place));
+    if (!typed.resolved.value.valid())
+        return Error(ErrorCode::usage, "this is no value").at(toString(typed.resolved.address)).expected("a value, as 'acc' or 'add#2:0'");
+    return series(frame, typed.resolved, options);
 }
 
 Result<Explanation> Inspector::why(FrameContext frame, std::string_view question) const { return explainWhy(m_target, frame, question); }

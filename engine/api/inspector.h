@@ -113,6 +113,8 @@ public:
     Result<std::vector<EvaluatedValue>> evaluate(FrameContext frame, std::string_view text) const;
     Result<std::optional<ValueWrite>> findWrite(FrameContext frame, const ResolvedAddress& value, HistoryQuery query) const;
     Result<ValueSeries> series(FrameContext frame, const ResolvedAddress& value, const SeriesOptions& options) const;
+    /// Of a place as it is typed: a value, or `var:NAME`.
+    Result<ValueSeries> series(FrameContext frame, std::string_view place, const SeriesOptions& options) const;
     Result<Explanation> why(FrameContext frame, std::string_view question) const;
     Result<std::optional<ForwardIteration>> forwardIteration(FrameContext frame) const;
     Result<EndFound> lookAtEnd(const Address& invocation, const EndSearch& search,

@@ -49,6 +49,7 @@ public:
     void reset();
     /// Variables and other resources that live as long as the session; executors of other selections of the same graph may take them over.
     ResourceStore& resources();
+    const ResourceStore* sessionResources() const override;
     RandomState& random();
 
 private:

@@ -21,6 +21,7 @@
 namespace loopscope {
 
 struct MachineState;
+class ResourceStore;
 
 /// Where the executor stands: between operators.
 struct Position {
@@ -125,6 +126,8 @@ public:
     /// ExecutionOptions::scheduleSeed of the next run; without effect where the order is fixed. A run that has begun keeps its order only
     /// if this is not called.
     virtual void setScheduleSeed(uint64_t) {}
+    /// Variables, tables and what else kernels keep from run to run; null: a recording, which does not hold them.
+    virtual const ResourceStore* sessionResources() const { return nullptr; }
     /// The step budget: operators that a run may complete.
     virtual int64_t maxSteps() const = 0;
 };

@@ -206,6 +206,7 @@ Status Interpreter::restore(const MachineState& state) { return m_impl->restore(
 void Interpreter::reset() { m_impl->reset(); }
 
 ResourceStore& Interpreter::resources() { return m_impl->resources(); }
+const ResourceStore* Interpreter::sessionResources() const { return &m_impl->resources(); }
 
 Interpreter::MemoryReport Interpreter::memory() const { return m_impl->memory(); }
 

@@ -45,6 +45,7 @@ public:
     /// Forgets variables, tables, call-once marks and random numbers.
     void reset();
     ResourceStore& resources();
+    const ResourceStore* sessionResources() const override;
 
     /// How the memory of the present plan was laid out.
     struct MemoryReport {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,11 +92,14 @@ struct SeriesOptions {
     int64_t budgetNs = 0;                           ///< about how long it may take before it answers with a part; 0: as long as it takes
     std::shared_ptr<const ValueSeries> continued{}; ///< a part to go on from
 };
-/// Of the innermost loop around `frame`, or of the loop `loop` of its graph or a caller's. Runs the present execution of the loop from
-/// its start to its end once; beyond 4,194,304 iterations only as far as it was run before, for it may have no end. Errors: usage,
-/// execution, cancelled.
+/// Of the innermost loop around the value, or of the loop `loop` around it; a loop's result outside of all loops is what its body gives.
+/// Runs the present execution of the loop from its start to its end once; beyond 4,194,304 iterations only as far as it was run before, for
+/// it may have no end. Errors: usage, execution, cancelled.
 Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value,
                                   const SeriesOptions& options);
+/// Of a variable of the session ("[container/]shared_name"), as of a carried value: what it holds as each iteration begins. Around `frame`,
+/// or of the only loop that is called there. Errors: usage, also of recordings, which do not hold it; execution, cancelled.
+Result<ValueSeries> collectVariable(const DebugTarget& target, FrameContext frame, std::string_view variable, const SeriesOptions& options);
 inline Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value,
                                          std::optional<std::string> loop)
 {

@@ -231,6 +231,7 @@ void DataflowExecutor::reset() { m_impl->reset(); }
 void DataflowExecutor::setScheduleSeed(uint64_t seed) { m_impl->setSchedule(seed); }
 
 ResourceStore& DataflowExecutor::resources() { return m_impl->resources(); }
+const ResourceStore* DataflowExecutor::sessionResources() const { return &m_impl->resources(); }
 
 RandomState& DataflowExecutor::random() { return m_impl->random(); }
 

@@ -135,7 +135,12 @@ TEST(ValueHistory, CollectsAValueOverTheIterations)
     const Result<ValueSeries> after = collectSeries(session.target(), {}, session.place("main/while#0:body/n"), "while#0");
     ASSERT_TRUE(after.ok()) << after.error().message();
     EXPECT_EQ(after->numbers[110], 110);
-    const Result<ValueSeries> none = collectSeries(session.target(), {}, session.place("main/n"), std::nullopt);
+    // Outside of all loops the result of one is what its body gives; nothing else has a history there.
+    const Result<ValueSeries> given = collectSeries(session.target(), {}, session.place("main/n"), std::nullopt);
+    ASSERT_TRUE(given.ok()) << given.error().message();
+    EXPECT_EQ(given->loop, "main/while#0");
+    EXPECT_EQ(given->numbers[110], 111);
+    const Result<ValueSeries> none = collectSeries(session.target(), {}, session.place("main/x"), std::nullopt);
     ASSERT_FALSE(none.ok());
     EXPECT_EQ(none.error().message(), "the value is in no loop");
 }
