@@ -119,11 +119,19 @@ Result<BreakpointSpec> functionSpec(const Model& model, const std::string& name)
 
 Result<Json> setBreakpoints(Server& server, const Json& arguments)
 {
-    LS_TRY(const Source* const source, server.sources->find(arguments["source"]));
     LS_CHECK_OK(checkCount(arguments["breakpoints"]));
     Json asked = arguments["breakpoints"];
     if (!asked.isArray())
         for (const Json& line : arguments["lines"].items()) asked.push(Json::object().set("line", line));
+    const Result<const Source*> found = server.sources->find(arguments["source"]);
+    if (!found.ok()) { // editors send those of all files that they know
+        if (arguments["source"]["path"].text().empty()) return found.error().copy();
+        Json list = Json::array();
+        for (size_t i = 0; i < asked.items().size(); ++i)
+            list.push(Json::object().set("verified", false).set("message", "this file is not the model that runs").set("reason", "failed"));
+        return Json::object().set("breakpoints", std::move(list));
+    }
+    const Source* const source = *found;
     std::vector<WantedBreakpoint> wanted;
     std::vector<const OperatorPlace*> places;
     for (const Json& one : asked.items()) {

@@ -61,8 +61,18 @@ void Connection::hangUp()
     if (m_stop >= 0) static_cast<void>(write(m_stop, &one, sizeof one) == sizeof one);
 }
 
+/// It is gone, or does not read what it is answered.
+void Connection::dropClient()
+{
+    m_isDeaf = true;
+    hangUp();
+    const std::lock_guard lock(m_mutex);
+    m_inbox.clear();
+}
+
 void Connection::send(Json message)
 {
+    if (m_isDeaf) return;
     Json numbered = Json::object();
     numbered.set("seq", ++m_sequence);
     for (const auto& [key, value] : message.members()) numbered.append(key, value);
@@ -71,7 +81,7 @@ void Connection::send(Json message)
     for (size_t sent = 0; sent < text.size();) {
         const ssize_t count = write(m_out, text.data() + sent, text.size() - sent);
         if (count > 0) sent += static_cast<size_t>(count);
-        else if (count == 0 || errno != EINTR) break; // it is gone, which the reader finds out
+        else if (count == 0 || errno != EINTR) return dropClient(); // half a message is worth nothing
     }
 }
 

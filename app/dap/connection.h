@@ -42,7 +42,9 @@ private:
     bool fill();
     bool takeFrame();
     void deliver(Json message);
+    void dropClient();
 
+    bool m_isDeaf = false; ///< the sender's: nothing more is sent
     int m_in, m_out, m_stop;
     int64_t m_sequence = 0;
     std::string m_buffer; ///< the reader's: bytes that are no whole message yet

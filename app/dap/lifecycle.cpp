@@ -131,9 +131,38 @@ void tellOpened(Server& server)
     server.event("initialized");
 }
 
+/// The reference run as a session of its own beside this one, stepped by itself.
+Status openBeside(Server& server, const Json& asked)
+{
+    const std::string against = asked["against"].text();
+    if (against.empty())
+        return Error(ErrorCode::usage, "nothing is named beside this")
+            .at("argument 'beside'")
+            .expected("'against', a model or a recording");
+    if (against.ends_with(".npz") || against.ends_with(".npy"))
+        return Error(ErrorCode::usage, "arrays do not run")
+            .at("argument 'beside'")
+            .found("'" + against + "'")
+            .expected("a model or a recording");
+    if (!server.client.startsSessions)
+        return Error(ErrorCode::usage, "this client can begin no other session")
+            .at("argument 'beside'")
+            .expected("'supportsStartDebuggingRequest' in 'initialize'");
+    Json configuration = Json::object();
+    configuration.set("name", against).set("stopOnEntry", true);
+    if (against.ends_with(".lstrace")) configuration.set("trace", against);
+    else configuration.set("program", against);
+    for (const std::string_view same : {"inputs", "cwd", "view", "seed", "token"})
+        if (asked.has(same) && !(against.ends_with(".lstrace") && same == "inputs")) configuration.set(same, asked[same]);
+    server.later([&server, configuration = std::move(configuration), isTrace = against.ends_with(".lstrace")] {
+        server.ask("startDebugging", Json::object().set("request", isTrace ? "attach" : "launch").set("configuration", configuration));
+    });
+    return {};
+}
+
 Result<Json> open(Server& server, const Json& asked, bool isAttached)
 {
-    if (!server.hasToken(asked)) {
+    if (!server.takeToken(asked)) {
         server.end();
         return Error(ErrorCode::usage, "wrong token").expected("the 'token' that was printed when the server began to listen");
     }
@@ -171,7 +200,11 @@ Result<Json> open(Server& server, const Json& asked, bool isAttached)
         }
     }
     server.later([&server] { tellOpened(server); });
-    return Json();
+    if (!asked["beside"].truth()) return Json();
+    Status beside = openBeside(server, asked);
+    if (beside.ok()) return Json();
+    server.terminal.reset();
+    return std::move(beside).takeError();
 }
 
 } // namespace
@@ -185,6 +218,11 @@ Result<Json> initialize(Server& server, const Json& arguments)
     client.progress = arguments["supportsProgressReporting"].truth();
     client.invalidated = arguments["supportsInvalidatedEvent"].truth();
     client.memory = arguments["supportsMemoryEvent"].truth();
+    client.startsSessions = arguments["supportsStartDebuggingRequest"].truth();
+    const std::string format = arguments["pathFormat"].text("path");
+    if (format != "path" && format != "uri")
+        return Error(ErrorCode::usage, "argument 'pathFormat'").found("'" + format + "'").expected("path or uri");
+    client.uris = format == "uri";
     return capabilities();
 }
 

@@ -12,13 +12,15 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 namespace loopscope::app::dap {
 
 namespace {
 
-constexpr int kLookEveryMs = 200; ///< for Ctrl-C
+constexpr int kLookEveryMs = 200;       ///< for Ctrl-C
+constexpr time_t kSecondsToListen = 10; ///< for a client that asks and does not read what it is answered
 
 /// A descriptor that is closed with its owner.
 class Descriptor {
@@ -82,6 +84,8 @@ Status serveClients(int64_t port, const std::function<void(int port, const std::
         if (poll(&waited, 1, kLookEveryMs) <= 0) continue;
         const Descriptor client(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
         if (client.number() < 0) continue;
+        const timeval patience = {kSecondsToListen, 0};
+        setsockopt(client.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
         Connection connection(client.number(), client.number());
         Server(connection, token).serve();
     }

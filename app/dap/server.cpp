@@ -1,6 +1,7 @@
 #include "app/dap/server.h"
 
 #include "app/dap/requests.h"
+#include "engine/base/clock.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
@@ -10,9 +11,9 @@ namespace loopscope::app::dap {
 
 namespace {
 
-constexpr int64_t kShownAfterNs = 250'000'000; ///< work that takes longer shows progress
-constexpr double kSecondsToLaunch = 60;        ///< a client that was let in without a token
-constexpr int kOneThread = 1;                  ///< the run is one thread
+constexpr int64_t kShownAfterNs = 250'000'000;  ///< work that takes longer shows progress
+constexpr int64_t kNsToLaunch = 60'000'000'000; ///< for the token of a client that has come through a port
+constexpr int kOneThread = 1;                   ///< the run is one thread
 
 WhileRunning behaviourOf(const Json& message)
 {
@@ -65,19 +66,23 @@ Server::~Server() = default;
 
 void Server::serve()
 {
+    const int64_t deadline = nowNs() + kNsToLaunch; // however much it says until then
     while (!m_ended) {
-        const std::optional<Json> message = m_connection.take(m_token.empty() || terminal ? -1 : kSecondsToLaunch);
+        const bool mayWait = m_token.empty() || m_isLetIn;
+        const double left = static_cast<double>(deadline - nowNs()) / 1e9;
+        if (!mayWait && left <= 0) break;
+        const std::optional<Json> message = m_connection.take(mayWait ? -1 : left);
         if (!message) break;
         handle(*message);
     }
 }
 
-bool Server::hasToken(const Json& arguments) const
+bool Server::takeToken(const Json& arguments)
 {
     const std::string given = arguments["token"].text();
     unsigned char different = given.size() == m_token.size() ? 0 : 1;
     for (size_t i = 0; i < std::min(given.size(), m_token.size()); ++i) different |= static_cast<unsigned char>(given[i] ^ m_token[i]);
-    return m_token.empty() || different == 0;
+    return m_isLetIn = m_token.empty() || different == 0;
 }
 
 void Server::event(std::string_view name, Json body)
@@ -91,6 +96,11 @@ void Server::event(std::string_view name, Json body)
 void Server::output(std::string_view category, std::string text)
 {
     if (!text.empty()) event("output", Json::object().set("category", category).set("output", std::move(text)));
+}
+
+void Server::ask(std::string_view command, Json arguments)
+{
+    m_connection.send(Json::object().set("type", "request").set("command", command).set("arguments", std::move(arguments)));
 }
 
 void Server::refuse(const Json& message, const Error& error)
@@ -110,7 +120,12 @@ void Server::refuse(const Json& message, const Error& error)
 void Server::handle(const Json& message)
 {
     if (message.has("problem")) return refuse(Json::object(), Error(ErrorCode::usage, message["problem"].text()));
-    if (message["type"].text() == "response" || message["type"].text() == "event") return; // nothing was asked of the client
+    if (message["type"].text() == "event") return;
+    if (message["type"].text() == "response") { // to `startDebugging`
+        if (!message["success"].truth(true))
+            output("stderr", "the editor began no session beside this one: " + message["message"].text() + "\n");
+        return;
+    }
     if (message["type"].text() != "request" || !message["command"].isText())
         return refuse(message, Error(ErrorCode::usage, "no request").found(message.dump().substr(0, 80)));
     const std::string name = message["command"].text();
@@ -160,7 +175,7 @@ void Server::open(DebugSubject subject, bool structuredView)
     terminal = std::make_unique<Terminal>(std::move(subject), settings, [this](const TerminalEvent& told) { hear(told); });
     terminal->setWaiter([this](DebugSession& session) { wait(session); });
     terminal->setInterrupted([this] { return m_pauseAsked || m_connection.isGone(); });
-    sources = std::make_unique<Sources>(model(), launched.program, structuredView);
+    sources = std::make_unique<Sources>(model(), launched.program, SourceOptions{structuredView, client.uris});
     book.clear();
     newStop();
 }

@@ -27,6 +27,8 @@ struct RequestSpec;
 struct ClientAbilities {
     bool linesStartAt1 = true, columnsStartAt1 = true;
     bool paging = false, progress = false, invalidated = false, memory = false;
+    bool uris = false;           ///< paths of files are URIs, both ways
+    bool startsSessions = false; ///< it can be asked to begin another session
 };
 
 /// What `launch` or `attach` asked for, beside the model.
@@ -54,6 +56,8 @@ public:
     void event(std::string_view name, Json body = Json::object());
     /// Text for the client's console; `category` of the protocol.
     void output(std::string_view category, std::string text);
+    /// Asks the client for something; whatever it answers is not waited for.
+    void ask(std::string_view command, Json arguments);
     /// Done once the response has been sent.
     void later(std::function<void()> work) { m_later.push_back(std::move(work)); }
     void end() { m_ended = true; }
@@ -71,7 +75,8 @@ public:
     void open(DebugSubject subject, bool structuredView);
     /// Everything that was opened is closed; the client is told.
     void close(int exitCode);
-    bool hasToken(const Json& arguments) const;
+    /// Whether the client has said the token; from then on it may take its time.
+    bool takeToken(const Json& arguments);
     const std::string& token() const { return m_token; }
 
     DebugSession& session() { return terminal->session(); }
@@ -122,6 +127,7 @@ private:
     bool m_ended = false;
     std::vector<std::function<void()>> m_later;
     bool m_greeted = false; ///< `initialize` has come
+    bool m_isLetIn = false; ///< the token has come
     int64_t m_firstFrame = 1, m_shownFrames = 0;
 
     // What runs.

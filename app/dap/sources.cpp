@@ -9,6 +9,8 @@
 #include "engine/observe/host_address.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <limits>
 
@@ -53,6 +55,35 @@ Source listingOf(const Model& model, const std::string& name)
     return source;
 }
 
+constexpr std::string_view kFileUri = "file://";
+
+std::string uriOf(const std::string& path)
+{
+    constexpr std::string_view kHex = "0123456789ABCDEF", kPlain = "/-._~:";
+    std::string uri(kFileUri);
+    for (const char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        if ((byte < 128 && std::isalnum(byte) != 0) || kPlain.find(c) != std::string_view::npos) uri += c;
+        else uri.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+    }
+    return uri;
+}
+
+/// What is no URI is a path already.
+std::string pathOfUri(const std::string& uri)
+{
+    if (!uri.starts_with(kFileUri)) return uri;
+    std::string path;
+    for (size_t i = std::min(uri.find('/', kFileUri.size()), uri.size()); i < uri.size(); ++i) {
+        unsigned byte = 0;
+        const bool isCoded =
+            uri[i] == '%' && i + 2 < uri.size() && std::from_chars(&uri[i + 1], &uri[i + 1] + 2, byte, 16).ptr == &uri[i + 1] + 2;
+        path += isCoded ? static_cast<char>(byte) : uri[i];
+        if (isCoded) i += 2;
+    }
+    return path;
+}
+
 } // namespace
 
 const OperatorPlace* Source::nearest(int64_t line) const
@@ -65,7 +96,7 @@ const OperatorPlace* Source::nearest(int64_t line) const
     return at->line - line <= line - before.line ? &*at : &before;
 }
 
-Sources::Sources(const Model& model, const std::string& path, bool structured) : m_model(model)
+Sources::Sources(const Model& model, const std::string& path, SourceOptions wanted) : m_model(model)
 {
     m_firsts.push_back(0);
     for (const Graph& graph : model.graphs) m_firsts.push_back(m_firsts.back() + std::ssize(graph.operators));
@@ -100,13 +131,14 @@ Sources::Sources(const Model& model, const std::string& path, bool structured) :
     m_sources.push_back(std::move(view));
     m_sources.back().reference = 2;
     if (std::optional<Source> own = ownText(model, path)) m_sources.push_back(std::move(*own));
-    m_shown = structured ? 1 : m_sources.size() == 3 ? 2 : 0;
+    for (Source& one : m_sources) one.shownPath = wanted.uris ? uriOf(one.path) : one.path;
+    m_shown = wanted.structured ? 1 : m_sources.size() == 3 ? 2 : 0;
 }
 
 Result<const Source*> Sources::find(const Json& source) const
 {
     const int64_t reference = source["sourceReference"].integer();
-    const std::string path = source["path"].text();
+    const std::string path = pathOfUri(source["path"].text());
     for (const Source& one : m_sources)
         if (reference > 0 ? one.reference == reference : one.reference == 0 && !path.empty() && one.path == path) return &one;
     std::error_code failure;
@@ -126,7 +158,7 @@ Json Sources::describe(const Source& source)
     Json json = Json::object();
     json.set("name", source.name);
     if (source.reference > 0) json.set("sourceReference", source.reference).set("origin", "made from the model");
-    else json.set("path", source.path);
+    else json.set("path", source.shownPath);
     return json;
 }
 

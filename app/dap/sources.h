@@ -25,17 +25,22 @@ struct OperatorPlace {
 struct Source {
     int reference = 0; ///< of the protocol; 0: a file
     std::string name, path;
+    std::string shownPath;             ///< `path` as the client names files
     std::string content;               ///< empty of a file
     std::vector<OperatorPlace> places; ///< by line
     /// The first at or after that line, if there is one before the next graph begins, else the last one before it; null: there is none.
     const OperatorPlace* nearest(int64_t line) const;
 };
 
+struct SourceOptions {
+    bool structured = false; ///< stops are shown in the structured view, else in the listing; of a text model in its own file
+    bool uris = false;       ///< the client names files by URIs
+};
+
 class Sources {
 public:
-    /// `path`: what the model was read from. `structured`: stops are shown in the structured view, else in the listing; of a text model in
-    /// its own file.
-    Sources(const Model& model, const std::string& path, bool structured);
+    /// `path`: what the model was read from.
+    Sources(const Model& model, const std::string& path, SourceOptions options);
 
     const std::vector<Source>& all() const { return m_sources; }
     /// The one that a message means, by reference, path or name. Errors: usage.

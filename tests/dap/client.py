@@ -50,10 +50,18 @@ class Client:
         message = {"seq": self.seq, "type": "request", "command": command}
         if arguments is not None:
             message["arguments"] = arguments
-        body = json.dumps(message).encode()
         self.commands[self.seq] = command
-        self.send_bytes(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self._write(message)
         return self.seq
+
+    def send_message(self, message):
+        """Anything but a request: an answer to what the server asked."""
+        self.seq += 1
+        self._write({"seq": self.seq, **message})
+
+    def _write(self, message):
+        body = json.dumps(message).encode()
+        self.send_bytes(b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
     def _next(self, timeout=60):
         message = self.messages.get(timeout=timeout)
@@ -82,6 +90,15 @@ class Client:
         except Refused as refusal:
             return str(refusal)
         raise AssertionError(f"{request} was answered: {body}")
+
+    def request(self, name):
+        """What the server asks of the client."""
+        while True:
+            message = next((m for m in self.kept if m.get("type") == "request"), None) or self._next()
+            if message["type"] == "request" and message["command"] == name:
+                self.kept = [m for m in self.kept if m is not message]
+                return message
+            self.kept.append(message)
 
     def event(self, name):
         for message in self.kept:

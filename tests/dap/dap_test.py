@@ -2,11 +2,13 @@
 import base64
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -25,7 +27,7 @@ def line_of(path, text):
         return next(i for i, line in enumerate(file, 1) if text in line)
 
 
-def launched(program, **arguments):
+def launched(program, name="", **arguments):
     client = Client(PROGRAM)
     client.first = client.launch(program, **arguments)
     return client
@@ -243,6 +245,55 @@ def test_variables_of_the_session_and_restart():
     client.end()
 
 
+def test_files_named_by_uris_and_files_of_others():
+    folder = tempfile.mkdtemp()
+    copy = os.path.join(folder, "my model.lsir")
+    shutil.copy(COLLATZ, copy)
+    uri = "file://" + copy.replace(" ", "%20")
+    client = Client(PROGRAM)
+    client.ask("initialize", adapterID="x", pathFormat="uri", linesStartAt1=False)
+    client.ask("launch", program=copy, inputs={"x": 27})
+    client.event("initialized")
+    at = line_of(copy, "= if(") - 1
+    told = client.ask("setBreakpoints", source={"path": uri}, breakpoints=[{"line": at, "condition": "iter == 3"}])["breakpoints"]
+    assert told[0]["verified"] and told[0]["line"] == at and told[0]["source"]["path"] == uri, told
+    # An editor sends the breakpoints of every file that it knows.
+    others = client.ask("setBreakpoints", source={"path": "file:///nosuch%2"}, breakpoints=[{"line": 1}, {"line": 2}])["breakpoints"]
+    assert [one["verified"] for one in others] == [False, False] and "not the model" in others[0]["message"], others
+    client.ask("configurationDone")
+    client.event("stopped")
+    assert client.top()["source"]["path"] == uri and client.top()["line"] == at, client.top()
+    client.end()
+    shutil.rmtree(folder)
+    client = Client(PROGRAM)
+    assert "pathFormat" in client.refused("initialize", adapterID="x", pathFormat="dos")
+    client.end()
+
+
+def test_the_reference_beside():
+    client = Client(PROGRAM)
+    client.ask("initialize", adapterID="x", supportsStartDebuggingRequest=True)
+    client.ask("launch", program=COLLATZ, inputs={"x": 27}, against=COLLATZ, beside=True, stopOnEntry=True)
+    asked = client.request("startDebugging")["arguments"]
+    assert asked["request"] == "launch" and asked["configuration"]["program"] == COLLATZ, asked
+    second = launched(**asked["configuration"])  # what an editor does with it
+    assert second.first["reason"] == "entry"
+    second.end()
+    client.event("initialized")
+    client.ask("configurationDone")
+    client.event("stopped")
+    client.send_message({"type": "response", "request_seq": 1, "success": False, "command": "startDebugging", "message": "no room"})
+    assert client.value("1 + 1") == "2"
+    assert "no room" in "".join(m["body"]["output"] for m in client.kept if m.get("event") == "output")
+    client.end()
+    client = Client(PROGRAM)
+    client.ask("initialize", adapterID="x")
+    assert "can begin no other session" in client.refused("launch", program=COLLATZ, inputs={"x": 27}, against=COLLATZ, beside=True)
+    assert "expected 'against'" in client.refused("launch", program=COLLATZ, inputs={"x": 27}, beside=True).replace("found nothing, ", "")
+    client.ask("launch", program=COLLATZ, inputs={"x": 27})  # a refused one leaves nothing behind
+    client.end()
+
+
 def test_the_loop_around_a_model():
     client = launched(DECODER, breakpoints=[{"line": line_of(DECODER, "other    = add"), "condition": "iter == 3"}],
                       inputs={"token": [1], "position": [0], "cache": 0}, calls=6,
@@ -426,6 +477,13 @@ def talk_to(server, Remote, token):
     again = Remote()
     again.ask("initialize", adapterID="x")
     again.ask("disconnect")
+    # One that asks and asks and never reads what it is answered holds nobody up for long.
+    deaf = socket.create_connection(("127.0.0.1", again.socket.getpeername()[1]))
+    body = b'{"seq": 1, "type": "request", "command": "%s"}' % (b"x" * 4000)
+    deaf.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) * 2000)
+    last = Remote()
+    last.ask("initialize", adapterID="x")
+    last.ask("disconnect")
     server.send_signal(signal.SIGTERM)
     server.wait(timeout=20)
 

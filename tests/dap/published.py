@@ -148,6 +148,8 @@ class Declarations:
         if message["type"] == "event":
             name = message["event"]
             declared = name[0].upper() + name[1:] + "Event"
+        elif message["type"] == "request":
+            declared = message["command"][0].upper() + message["command"][1:] + "Request"
         elif not message["success"]:
             declared = "ErrorResponse"
         else:

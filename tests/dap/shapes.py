@@ -64,10 +64,12 @@ EVENTS = {
     "invalidated": {"areas?": lst(S), "threadId?": I},
     "memory": {"memoryReference": S, "offset": I, "count": I},
 }
+REQUESTS = {"startDebugging": {"request": S, "configuration": O}}  # to the client
 ERROR = {"error?": {"id": I, "format": S, "variables?": {"*": S}, "showUser?": B}}
 MESSAGES = {
     "response": {"seq": I, "type": S, "request_seq": I, "success": B, "command": S, "message?": S, "body?": O},
     "event": {"seq": I, "type": S, "event": S, "body?": O},
+    "request": {"seq": I, "type": S, "command": S, "arguments?": O},
 }
 
 
@@ -102,6 +104,11 @@ def problems(message):
     if kind not in MESSAGES:
         return [f"type {kind!r}"]
     check(message, MESSAGES[kind], kind, found)
+    if kind == "request":
+        if message["command"] not in REQUESTS:
+            return found + [f"request {message['command']!r} is unknown"]
+        check(message.get("arguments", {}), REQUESTS[message["command"]], message["command"], found)
+        return found
     body = message.get("body", {})
     if kind == "event":
         if message["event"] not in EVENTS:
