@@ -1,6 +1,7 @@
 // Kernels of derivatives of the incomplete gamma function by its first operand, and of Fresnel's integrals: Eigen's
 // SpecialFunctionsImpl.h (igamma_der_a, gamma_sample_der_alpha), core/kernels/special_math/special_math_op_misc_impl.h. Computed in f64.
 #include "engine/base/interruption.h"
+#include "engine/kernels/cpu/math/digamma.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <cmath>
@@ -13,21 +14,6 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-
-/// The derivative of log Γ.
-double digammaOf(double x)
-{
-    double sum = 0;
-    if (x <= 0) {
-        if (x == std::floor(x)) return kNaN;
-        sum = -std::numbers::pi / std::tan(std::numbers::pi * x);
-        x = 1 - x;
-    }
-    for (; x < 10; ++x) sum -= 1 / x;
-    const double s = 1 / (x * x);
-    return sum + std::log(x) - 0.5 / x -
-           s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * 691.0 / 32760)))));
-}
 
 /// ∂P(a, x)/∂a, or, of a sample, −∂P/∂a divided by ∂P/∂x.
 template <bool ofSample> double bySeries(double a, double x)

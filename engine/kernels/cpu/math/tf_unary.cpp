@@ -1,11 +1,11 @@
 // Kernels of TensorFlow's element-wise functions of one operand, and of conversions between dtypes.
+#include "engine/kernels/cpu/math/digamma.h"
 #include "engine/kernels/cpu/math/eigen_functions.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 using namespace loopscope;
 
@@ -93,26 +93,11 @@ struct TanhOp {
     }
 };
 
-/// ψ(x): moved to x ≥ 10 by ψ(x) = ψ(x + 1) − 1/x, then the asymptotic series; reflected below 0 (core/kernels/cwise_op_digamma.cc; the
-/// series is that of Abramowitz and Stegun, 6.3.18).
 struct DigammaOp {
     template <typename T> T operator()(T x) const
     {
         if constexpr (std::is_same_v<T, float>) return eigen::digamma(x);
-        constexpr double kPi = 3.14159265358979323846;
-        auto at = static_cast<double>(x);
-        double sum = 0;
-        if (at <= 0) {
-            if (at == std::floor(at)) return std::numeric_limits<T>::quiet_NaN();
-            sum = -kPi / std::tan(kPi * at);
-            at = 1 - at;
-        }
-        for (; at < 10; ++at) sum -= 1 / at;
-        const double square = 1 / (at * at);
-        const double series =
-            square *
-            (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square * (1.0 / 132 - square * 691.0 / 32760)))));
-        return static_cast<T>(sum + std::log(at) - 0.5 / at - series);
+        else return static_cast<T>(digammaOf(static_cast<double>(x)));
     }
 };
 

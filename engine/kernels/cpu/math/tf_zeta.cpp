@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's special functions of several operands, computed in double: Abramowitz and Stegun, 6.4, 23.2, 26.2, 26.5.
+#include "engine/kernels/cpu/math/digamma.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <array>
@@ -37,20 +38,6 @@ double hurwitzZeta(double x, double q)
         power *= (next + 1) * (next + 2) / (at * at);
     }
     return sum;
-}
-
-double digammaOf(double x)
-{
-    double sum = 0;
-    if (x <= 0) {
-        if (x == std::floor(x)) return kZetaNan;
-        sum = -std::numbers::pi / std::tan(std::numbers::pi * x);
-        x = 1 - x;
-    }
-    for (; x < 10; ++x) sum -= 1 / x;
-    const double s = 1 / (x * x);
-    return sum + std::log(x) - 0.5 / x -
-           s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * 691.0 / 32760)))));
 }
 
 double polygamma(double n, double x)

@@ -236,6 +236,18 @@ Status runMaxPoolGradGrad(const KernelArgs& args)
     });
 }
 
+/// Copies what each window covers into `patch` channels of a place, tap by tap.
+Status takePatches(const KernelArgs& args, const TfWindows& windows, int64_t channels, int64_t patch)
+{
+    LS_TRY(const TfSource source, TfSource::of(args.in(0)));
+    TfTarget out;
+    LS_CHECK_OK(out.begin(args, 0, windows.outputShape(patch), true));
+    windows.forEach(channels, patch, [&](int64_t from, int64_t to, int64_t tap) {
+        std::memcpy(out.at(to + tap * channels), source.at(from), static_cast<size_t>(channels * source.size()));
+    });
+    return out.finish();
+}
+
 /// The pixels of each window as channels of one; zeros where it reaches beyond the picture.
 Status runExtractPatches(const KernelArgs& args)
 {
@@ -251,13 +263,7 @@ Status runExtractPatches(const KernelArgs& args)
     if (__builtin_mul_overflow(spec.sizes[1] * spec.sizes[2], channels, &patch))
         return invalidArgument("a patch would have too many elements: " + std::to_string(spec.sizes[1]) + " x " +
                                std::to_string(spec.sizes[2]));
-    LS_TRY(const TfSource source, TfSource::of(args.in(0)));
-    TfTarget out;
-    LS_CHECK_OK(out.begin(args, 0, windows.outputShape(patch), true));
-    windows.forEach(channels, patch, [&](int64_t from, int64_t to, int64_t tap) {
-        std::memcpy(out.at(to + tap * channels), source.at(from), static_cast<size_t>(channels * source.size()));
-    });
-    return out.finish();
+    return takePatches(args, windows, channels, patch);
 }
 
 /// The cubes of each window as channels of one voxel.
@@ -275,13 +281,7 @@ Status runExtractVolumePatches(const KernelArgs& args)
     if (__builtin_mul_overflow(spec.sizes[1] * spec.sizes[2], spec.sizes[3], &patch) || __builtin_mul_overflow(patch, channels, &patch))
         return invalidArgument("a patch would have too many elements: " + std::to_string(spec.sizes[1]) + " x " +
                                std::to_string(spec.sizes[2]) + " x " + std::to_string(spec.sizes[3]));
-    LS_TRY(const TfSource source, TfSource::of(args.in(0)));
-    TfTarget out;
-    LS_CHECK_OK(out.begin(args, 0, windows.outputShape(patch), true));
-    windows.forEach(channels, patch, [&](int64_t from, int64_t to, int64_t tap) {
-        std::memcpy(out.at(to + tap * channels), source.at(from), static_cast<size_t>(channels * source.size()));
-    });
-    return out.finish();
+    return takePatches(args, windows, channels, patch);
 }
 
 /// dy goes to the places that MaxPoolWithArgmax named.
