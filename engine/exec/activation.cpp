@@ -95,6 +95,29 @@ void Program::makeDense()
     }
 }
 
+std::span<const int32_t> Program::lookPoints() const
+{
+    if (!m_lookPoints.empty()) return m_lookPoints;
+    std::map<uint64_t, uint64_t> kept; // ends of what lies in the arena, by where it begins
+    const auto isUsedAgain = [&](const PlannedValue& value) {
+        const auto behind = kept.upper_bound(value.offset);
+        return (behind != kept.end() && behind->first < value.offset + value.bytes) ||
+               (behind != kept.begin() && std::prev(behind)->second > value.offset);
+    };
+    for (size_t op = 0; op < m_graph.operators.size(); ++op) {
+        const auto inArena = [&](ValueId id) { return m_plan.value(id).storage == Storage::arena && m_plan.value(id).bytes > 0; };
+        const std::vector<ValueId>& results = m_graph.operators[op].results;
+        if (std::ranges::any_of(results, [&](ValueId id) { return inArena(id) && isUsedAgain(m_plan.value(id)); })) {
+            m_lookPoints.push_back(static_cast<int32_t>(op));
+            kept.clear();
+        }
+        for (const ValueId id : results)
+            if (inArena(id)) kept[m_plan.value(id).offset] = m_plan.value(id).offset + m_plan.value(id).bytes;
+    }
+    m_lookPoints.push_back(static_cast<int32_t>(m_graph.operators.size()));
+    return m_lookPoints;
+}
+
 Tensor Program::constant(ValueId value) const
 {
     Tensor tensor = declaredTensor(m_graph.value(value));

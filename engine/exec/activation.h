@@ -114,6 +114,9 @@ public:
     DeviceMemory* device() const { return m_options.device; }
     /// The tensor of a constant, dense whatever the file has.
     Tensor constant(ValueId value) const;
+    /// Operators before which some earlier result has to be looked at, since its memory is used again, and the end of the graph: between
+    /// two of them results stay as they are. Of graphs that hold nothing but kernels.
+    std::span<const int32_t> lookPoints() const;
     /// Null if the operator can run.
     const Error* failure(int32_t op) const { return m_failures[static_cast<size_t>(op)].get(); }
 
@@ -129,7 +132,8 @@ private:
     std::vector<PreparedKernel> m_kernels;
     std::vector<bool> m_onDevice; ///< by operator
     std::vector<std::shared_ptr<const Error>> m_failures;
-    std::map<ValueId, Bytes> m_dense; ///< of constants that are stored sparse
+    std::map<ValueId, Bytes> m_dense;          ///< of constants that are stored sparse
+    mutable std::vector<int32_t> m_lookPoints; ///< empty: not asked for yet
 };
 
 /// The is_variable values of a graph, kept between its activations and between runs.

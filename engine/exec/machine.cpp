@@ -88,19 +88,6 @@ int64_t countOfKernels(const Instruction* code)
 
 } // namespace
 
-/// `count` kernels, one after the other. `step` is m_step, which kernels can see: as a number of the caller's it need not be read back from
-/// memory for each of them, what a loop of scalars would wait for.
-[[gnu::always_inline]] inline Status Interpreter::Impl::runKernels(CallFrame& frame, const Instruction* at, int64_t count, int64_t& step)
-{
-    for (const Instruction* const end = at + count; at != end; ++at) {
-        frame.next = at->index;
-        if (Status status = at->run(at->args); !status.ok()) [[unlikely]]
-            return status;
-        m_step = ++step;
-    }
-    return {};
-}
-
 /// Whole iterations of a loop whose graphs hold nothing but kernels, as long as nobody wants to hear of them one by one or to stop among
 /// them. The frame stands at the beginning of the body before, and after it at `at`: there, or at the end of cond, which said that the loop
 /// is over, or where somebody who takes whole iterations wants to hear of operators.
@@ -123,10 +110,10 @@ Status Interpreter::Impl::runTrips(CallFrame& frame, const Instruction*& at)
     int64_t step = m_step;
     const int64_t ofTrip = std::max<int64_t>(ofBody + ofCond, 1); // nothing ends before the last of them
     while (frame.iteration < m_options.maxSteps && !m_limits.isReached(step + ofTrip - 1) && !m_cancel.requested()) {
-        LS_CHECK_OK(runKernels(frame, body, ofBody, step));
+        LS_CHECK_OK(runKernels(frame, body, body + ofBody, step));
         call.exchange.nextPlain();
         nextIteration(frame, nullptr);
-        LS_CHECK_OK(runKernels(frame, cond, ofCond, step));
+        LS_CHECK_OK(runKernels(frame, cond, cond + ofCond, step));
         if (*call.verdictSlot->as<uint8_t>() == 0) {
             at = cond + ofCond;
             return {};

@@ -100,8 +100,24 @@ private:
 
     // taped_trips.cpp: the same for an observer that takes whole iterations
     class TapedRun;
+    /// Operators whose results stay as they are until the last of them has run, and what is taken of them then.
+    struct TripSegment {
+        const Instruction *begin, *end;
+        const TripCell *cells, *cellsEnd;
+    };
     Status runTapedTrips(CallFrame& frame, TripTaker& taker, const Instruction*& at);
-    Status runKernels(CallFrame& frame, const Instruction* at, int64_t count, int64_t& step);
+    /// Kernels one after the other; at an error frame.next says which. `step` is m_step, which kernels can see: as a number of
+    /// the caller's it need not be read back from memory for each of them, what a loop of scalars would wait for.
+    [[gnu::always_inline]] inline Status runKernels(CallFrame& frame, const Instruction* at, const Instruction* end, int64_t& step)
+    {
+        for (; at != end; ++at) {
+            frame.next = at->index;
+            if (Status status = at->run(at->args); !status.ok()) [[unlikely]]
+                return status;
+            m_step = ++step;
+        }
+        return {};
+    }
     Status runSized(const Instruction& instruction);
     Status inferResults(const Instruction& instruction, const Operator& op, const OpDef* def);
     Status readReferences(const Instruction& instruction);
@@ -171,6 +187,7 @@ private:
     const GraphPlan* m_rootPlan = nullptr;
     std::vector<InferredType> m_inferred;
     std::vector<std::span<const Tensor* const>> m_tripResults; ///< of a body's operators and its condition's
+    std::vector<TripSegment> m_tripSegments;
     std::vector<CallFrame> m_frames;
     std::set<GraphId> m_initialised; ///< graphs that call_once has run
 };

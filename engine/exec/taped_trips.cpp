@@ -1,5 +1,5 @@
 // Whole iterations of a loop for an observer that takes them as rows of bytes: results are written to a tape, or compared with one where
-// they lie, right behind the kernel that wrote them.
+// they lie, before something else is written there. The kernels between run as in any other loop.
 #include "engine/exec/machine.h"
 
 #include <algorithm>
@@ -11,35 +11,30 @@ namespace {
 
 constexpr int64_t kRowsUntilAsked = 16; ///< whether the run is cancelled
 
-template <bool Compares, typename Bits> [[gnu::always_inline]] inline bool takeBits(std::byte* row, const TripKernel& kernel)
+[[gnu::noinline]] bool takeBytes(bool compares, std::byte* row, const TripCell& cell)
 {
-    Bits mine;
-    std::memcpy(&mine, kernel.result->data, sizeof mine);
-    if constexpr (!Compares) {
-        std::memcpy(row + kernel.offset, &mine, sizeof mine);
-        return true;
-    }
-    Bits theirs;
-    std::memcpy(&theirs, row + kernel.offset, sizeof theirs);
-    return mine == theirs;
-}
-
-[[gnu::noinline]] bool takeCells(bool compares, std::byte* row, const TripCell* cell)
-{
-    for (const int32_t kernel = cell->kernel; cell->kernel == kernel; ++cell) {
-        if (compares && std::memcmp(row + cell->offset, cell->result->data, cell->bytes) != 0) return false;
-        if (!compares) std::memcpy(row + cell->offset, cell->result->data, cell->bytes);
-    }
+    if (compares) return std::memcmp(row + cell.offset, cell.result->data, cell.bytes) == 0;
+    std::memcpy(row + cell.offset, cell.result->data, cell.bytes);
     return true;
 }
 
-/// Writes what an operator has computed, or compares it; false: it is not the same.
-template <bool Compares> [[gnu::always_inline]] inline bool take(std::byte* row, const TripKernel& kernel)
+/// Writes a result, or compares it; false: it is not the same. Numbers of four bytes are what loops of scalars give most.
+template <bool Compares> [[gnu::always_inline]] inline bool take(std::byte* row, const TripCell& cell)
 {
-    using Leaves = TripKernel::Leaves;
-    if (kernel.leaves == Leaves::oneByte) return takeBits<Compares, uint8_t>(row, kernel);
-    if (kernel.leaves == Leaves::eightBytes) return takeBits<Compares, uint64_t>(row, kernel);
-    return kernel.leaves == Leaves::nothing || takeCells(Compares, row, kernel.cells);
+    if (cell.bytes != sizeof(uint32_t)) [[unlikely]] {
+        if (cell.bytes != 1) return takeBytes(Compares, row, cell);
+        if constexpr (Compares) return row[cell.offset] == *cell.result->data;
+        row[cell.offset] = *cell.result->data;
+        return true;
+    }
+    uint32_t mine, theirs;
+    std::memcpy(&mine, cell.result->data, sizeof mine);
+    if constexpr (!Compares) {
+        std::memcpy(row + cell.offset, &mine, sizeof mine);
+        return true;
+    }
+    std::memcpy(&theirs, row + cell.offset, sizeof theirs);
+    return mine == theirs;
 }
 
 } // namespace
@@ -82,27 +77,23 @@ public:
 
     template <bool Compares> void run(const TripTape& tape)
     {
+        const size_t ofBody = split(tape);
+        const TripSegment *const bodySegments = m_machine.m_tripSegments.data(), *const condSegments = bodySegments + ofBody,
+                                 *const endSegments = bodySegments + m_machine.m_tripSegments.size();
         Impl& machine = m_machine; // these need not be read back from memory for each operator
         CallFrame& frame = m_frame;
         CallState& call = m_call;
-        const Instruction *const body = m_body, *const cond = m_cond;
-        const int64_t ofBody = m_ofBody, ofCond = m_ofCond, end = std::min(tape.count, most());
+        const int64_t end = std::min(tape.count, most());
         std::byte* row = tape.rows;
         int64_t step = machine.m_step;
         for (; rows < end; row += tape.rowBytes) {
             if (rows % kRowsUntilAsked == 0 && machine.m_cancel.requested()) return;
-            stoppedAt = runKernels<Compares>(machine, frame, body, ofBody, tape.kernels, row, step, status);
-            if (stoppedAt) [[unlikely]] {
-                kernels = static_cast<int32_t>(stoppedAt - body);
+            if (!runSegments<Compares>(machine, frame, bodySegments, condSegments, row, step)) [[unlikely]]
                 return;
-            }
             call.exchange.nextPlain();
             machine.nextIteration(frame, nullptr);
-            stoppedAt = runKernels<Compares>(machine, frame, cond, ofCond, tape.kernels + ofBody, row, step, status);
-            if (stoppedAt) [[unlikely]] {
-                kernels = static_cast<int32_t>(ofBody + (stoppedAt - cond));
+            if (!runSegments<Compares>(machine, frame, condSegments, endSegments, row, step)) [[unlikely]]
                 return;
-            }
             ++rows;
             if (*call.verdictSlot->as<uint8_t>() == 0) {
                 isOver = true;
@@ -116,34 +107,71 @@ public:
     const Instruction* endOfCond() const { return m_cond + m_ofCond; }
 
     int64_t rows = 0;
-    int32_t kernels = -1;                   ///< of the row that is not complete; −1: there is none
-    const Instruction* stoppedAt = nullptr; ///< failed, or its result differs
-    bool isOver = false;                    ///< cond said so
+    int32_t kernels = -1;               ///< of the row that is not complete; −1: there is none
+    const Instruction* first = nullptr; ///< where it stops: failed, or its result differs; null: nowhere
+    const Instruction* next = nullptr;  ///< the first from there on that has not run, or has failed
     Status status;
+    bool isOver = false; ///< cond said so
 
 private:
-    /// The operators of a body or a condition; `kernel` is the first of them in the row. Returns the one at which it stops, which has run;
-    /// null: none. `step` is m_step, as in runKernels of the machine.
-    template <bool Compares> [[gnu::always_inline]] static inline const Instruction* runKernels(Impl& machine, CallFrame& frame,
-                                                                                                const Instruction* code, int64_t count,
-                                                                                                const TripKernel* kernel, std::byte* row,
-                                                                                                int64_t& step, Status& status)
+    /// Splits a row where something has to be taken; returns into how many segments the body.
+    size_t split(const TripTape& tape)
     {
-        for (const Instruction* const end = code + count; code != end; ++code, ++kernel) {
-            frame.next = code->index;
-            if (Status done = code->run(code->args); !done.ok()) [[unlikely]] {
-                status = std::move(done);
-                return code;
+        std::vector<TripSegment>& segments = m_machine.m_tripSegments;
+        segments.clear();
+        const TripCell* cell = tape.cells;
+        const auto add = [&](const Instruction* code, std::span<const int32_t> points, int64_t before) {
+            int32_t done = 0;
+            for (const int32_t point : points) {
+                const TripCell* const first = cell;
+                while (cell->kernel < before + point) ++cell;
+                segments.push_back({code + done, code + point, first, cell});
+                done = point;
             }
-            if (kernel->leaves == TripKernel::Leaves::fourBytes) [[likely]] { // what loops of scalars do most: one comparison, one branch
-                if (!takeBits<Compares, uint32_t>(row, *kernel)) [[unlikely]]
-                    return code;
-            } else if (!take<Compares>(row, *kernel)) [[unlikely]] {
-                return code;
+        };
+        add(m_body, m_call.body->program().lookPoints(), 0);
+        const size_t ofBody = segments.size();
+        add(m_cond, m_call.cond->program().lookPoints(), m_ofBody);
+        return ofBody;
+    }
+
+    /// False: it stops in one of them.
+    template <bool Compares> [[gnu::always_inline]] inline bool runSegments(Impl& machine, CallFrame& frame, const TripSegment* segment,
+                                                                            const TripSegment* end, std::byte* row, int64_t& step)
+    {
+        for (; segment != end; ++segment) {
+            Status ran = machine.runKernels(frame, segment->begin, segment->end, step);
+            if (!ran.ok()) [[unlikely]] {
+                failed<Compares>(*segment, row, std::move(ran));
+                return false;
             }
-            machine.m_step = ++step;
+            for (const TripCell* cell = segment->cells; cell != segment->cellsEnd; ++cell)
+                if (!take<Compares>(row, *cell)) [[unlikely]] {
+                    stopAt(*cell, segment->end);
+                    return false;
+                }
         }
-        return nullptr;
+        return true;
+    }
+
+    template <bool Compares> [[gnu::noinline]] void failed(const TripSegment& segment, std::byte* row, Status error)
+    {
+        status = std::move(error);
+        next = segment.begin;
+        while (next->index != m_frame.next) ++next;
+        first = next;
+        kernels = static_cast<int32_t>(m_frame.inCond ? m_ofBody + (next - m_cond) : next - m_body);
+        for (const TripCell* cell = segment.cells; cell != segment.cellsEnd && cell->kernel < kernels; ++cell)
+            if (!take<Compares>(row, *cell)) return stopAt(*cell, next);
+    }
+
+    /// What differs is told of, and so is what has run behind it.
+    [[gnu::noinline]] void stopAt(const TripCell& cell, const Instruction* done)
+    {
+        kernels = cell.kernel;
+        first = m_frame.inCond ? m_cond + (kernels - m_ofBody) : m_body + kernels;
+        next = done;
+        m_machine.m_step -= done - first;
     }
 
     Impl& m_machine;
@@ -163,15 +191,19 @@ Status Interpreter::Impl::runTapedTrips(CallFrame& frame, TripTaker& taker, cons
         if (tape->compares) run.run<true>(*tape);
         else run.run<false>(*tape);
         taker.tripsEnded(run.rows, run.kernels);
-        if (run.stoppedAt) {
-            OperatorEvent event = eventOf(frame, OperatorId(run.stoppedAt->index));
-            if (run.status.ok()) event.results = {run.stoppedAt->args.outputs, static_cast<size_t>(run.stoppedAt->args.outputCount)};
-            else event.state = EventState::failed;
+        if (run.first) {
+            for (at = run.first; at != run.next; ++at) { // what has run behind it is told of, too
+                OperatorEvent event = eventOf(frame, OperatorId(at->index));
+                event.results = {at->args.outputs, static_cast<size_t>(at->args.outputCount)};
+                if (m_audience.ofOperators()) m_audience.ofOperators()->operatorExecuted(event);
+                ++m_step;
+            }
+            if (run.status.ok()) return {};
+            OperatorEvent event = eventOf(frame, OperatorId(at->index));
+            event.state = EventState::failed;
+            frame.next = at->index;
             if (m_audience.ofOperators()) m_audience.ofOperators()->operatorExecuted(event);
-            LS_CHECK_OK(std::move(run.status));
-            ++m_step;
-            at = run.stoppedAt + 1;
-            return {};
+            return std::move(run.status);
         }
         if (run.isOver) {
             at = run.endOfCond();

@@ -27,20 +27,12 @@ struct TripCell {
     const Tensor* result = nullptr;
     size_t offset = 0;          ///< in the row
     size_t bytes = 0;           ///< not 0
-    int32_t kernel = INT32_MAX; ///< which operator of the row writes it
-};
-
-/// What an operator of a row leaves on the tape, made quick for one scalar.
-struct TripKernel {
-    enum class Leaves : uint8_t { nothing, oneByte, fourBytes, eightBytes, cells } leaves = Leaves::nothing;
-    const Tensor* result = nullptr;  ///< the scalar
-    size_t offset = 0;               ///< in the row
-    const TripCell* cells = nullptr; ///< else: those of the operator, and one of another operator
+    int32_t kernel = INT32_MAX; ///< which operator of the row writes it; of one behind the last: as it is here
 };
 
 /// Where the bytes go, or what they are compared with.
 struct TripTape {
-    const TripKernel* kernels = nullptr; ///< all of a row
+    const TripCell* cells = nullptr; ///< of a row, by operator, and one more behind the last
     std::byte* rows = nullptr;
     size_t rowBytes = 0;
     int64_t count = 0;     ///< rows, at the most

@@ -87,7 +87,7 @@ const TripTape* RunFollower::tripsStarted(const TripsStart& start)
     m_layout = layoutOf(*call, start);
     if (!m_layout) return nullptr;
     m_tape = {};
-    m_tape.kernels = m_layout->kernels.data();
+    m_tape.cells = m_layout->cells.data();
     m_tape.rowBytes = m_layout->rowBytes;
     m_tapeCall = start.invocation;
     m_following = start.following;

@@ -18,25 +18,8 @@ bool isHandle(DType dtype) { return dtype == DType::resource || dtype == DType::
 
 void TripLayout::close()
 {
-    using Leaves = TripKernel::Leaves;
     cells.emplace_back();
     rowBytes = (rowBytes + 15) / 16 * 16;
-    kernels.resize(static_cast<size_t>(kernelCount()));
-    for (size_t c = 0; c < cellCount(); ++c) {
-        const TripCell& cell = cells[c];
-        TripKernel& kernel = kernels[static_cast<size_t>(cell.kernel)];
-        if (kernel.cells) {
-            kernel.leaves = Leaves::cells;
-            continue;
-        }
-        kernel.cells = &cell;
-        kernel.result = cell.result;
-        kernel.offset = cell.offset;
-        kernel.leaves = cell.bytes == 1   ? Leaves::oneByte
-                        : cell.bytes == 4 ? Leaves::fourBytes
-                        : cell.bytes == 8 ? Leaves::eightBytes
-                                          : Leaves::cells;
-    }
 }
 
 bool TripLayout::agreesWith(const TripLayout& other) const

@@ -34,8 +34,7 @@ struct TripLayout {
     const RunMap::Scope *body = nullptr, *cond = nullptr;
     int32_t ofBody = 0; ///< operators
 
-    std::vector<TripCell> cells; ///< and one more behind the last
-    std::vector<TripKernel> kernels;
+    std::vector<TripCell> cells;   ///< and one more behind the last
     std::vector<Result> results;   ///< by cell
     std::vector<int32_t> handles;  ///< operators of a row, once for each handle that they give
     std::vector<double> roundings; ///< before each operator of a row, and after the last
@@ -43,7 +42,7 @@ struct TripLayout {
 
     size_t cellCount() const { return results.size(); }
     int32_t kernelCount() const { return static_cast<int32_t>(roundings.size()) - 1; }
-    /// Makes `kernels` of the cells, which are complete.
+    /// The cells are complete.
     void close();
     bool isInCond(size_t cell) const { return cells[cell].kernel >= ofBody; }
     /// Whether the rows of both hold results of the same keys and types in the same order.
