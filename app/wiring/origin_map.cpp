@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -91,11 +92,14 @@ private:
             }
         if (!hasFramesOrSwitches(graph)) return;
         const FrameAnalysis analysis = analyzeFrames(graph);
+        const std::set<std::string> opened = openedFrames(m_raised, graph.id);
         std::vector<std::string> paths(analysis.frames.size());
         for (size_t f = 1; f < analysis.frames.size(); ++f) {
             const Frame& frame = analysis.frames[f];
-            paths[f] = paths[static_cast<size_t>(std::max(frame.parent, 0))] + frame.name + "\n";
-            const uint32_t mark = markOf(graph.id, paths[f]);
+            const std::string& outside = paths[static_cast<size_t>(std::max(frame.parent, 0))];
+            const bool isOpened = !frame.isLoop() && opened.contains(frame.name); // what is in it pairs as if it lay outside
+            paths[f] = isOpened ? outside : outside + frame.name + "\n";
+            const uint32_t mark = isOpened ? 0 : markOf(graph.id, paths[f]);
             for (const OperatorId enter : frame.enters) m_map.addCall(RunMap::here, scope, enter, id, {scope, mark});
         }
     }

@@ -178,8 +178,10 @@ Status openFrames(Graph& graph, const Wanted& wanted, RewriteReport& report)
         for (const OperatorId id : ends) {
             report.rewrites.back().nodes.push_back(graph.op(id).name);
             const DType dtype = graph.value(graph.op(id).results[0]).type.dtype;
+            AttributeList attributes = {{"T", dtype}};
+            if (flowRole(graph.op(id)) == FlowRole::enter) attributes.push_back({std::string(kOriginOpened), frame.name});
             editor.setKind(id, {"tf", "Identity"});
-            editor.setAttributes(id, {{"T", dtype}});
+            editor.setAttributes(id, std::move(attributes));
         }
     }
     return editor.finish();

@@ -59,9 +59,24 @@ std::vector<std::string> originFrames(const Graph& graph)
     return frames;
 }
 
+std::set<std::string> openedFrames(const Model& raised, std::string_view sourceGraph)
+{
+    std::set<std::string> frames;
+    for (const Graph& graph : raised.graphs) {
+        if (attributeString(graph.attributes, kOriginGraph, graph.id) != sourceGraph) continue;
+        for (const Operator& op : graph.operators)
+            if (const std::string_view frame = attributeString(op.attributes, kOriginOpened, ""); !frame.empty()) frames.emplace(frame);
+    }
+    return frames;
+}
+
 bool isRaised(const Model& model)
 {
-    return std::ranges::any_of(model.graphs, [](const Graph& graph) { return findAttribute(graph.attributes, kOriginGraph) != nullptr; });
+    return std::ranges::any_of(model.graphs, [](const Graph& graph) {
+        return findAttribute(graph.attributes, kOriginGraph) != nullptr || std::ranges::any_of(graph.operators, [](const Operator& op) {
+                   return findAttribute(op.attributes, kOriginOpened) != nullptr;
+               });
+    });
 }
 
 std::vector<std::string> originNodes(const Graph& graph, const Operator& op)

@@ -4,6 +4,7 @@
 
 #include "engine/ir/model.h"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@ inline constexpr std::string_view kOriginGraph = "_origin_graph";
 inline constexpr std::string_view kOriginFrames = "_origin_frames";
 /// Of an operator: `node` or `node:slot` for each result, "" for what stands for nothing. Of a function's input: one such text.
 inline constexpr std::string_view kOrigin = "_origin";
+/// Of an Identity that was an Enter of a frame in which nothing goes round: that frame's name. Its nodes lie where the frame lay.
+inline constexpr std::string_view kOriginOpened = "_origin_opened";
 
 /// A value of a v1 graph, in every iteration of its frames, and the value that stands for it.
 struct OriginPair {
@@ -33,6 +36,9 @@ std::vector<OriginPair> originPairs(const Model& raised);
 
 /// The frames that a graph of a raised model was part of; empty: none.
 std::vector<std::string> originFrames(const Graph& graph);
+
+/// The frames of a v1 graph that are no frames and no loops any more, since nothing goes round in them: their names.
+std::set<std::string> openedFrames(const Model& raised, std::string_view sourceGraph);
 
 /// Where the operator came from: its origin, or, where that is empty, what it is called in its file: its name, or `0:INDEX`.
 std::vector<std::string> originsOf(const Operator& op, OperatorId id);

@@ -4,6 +4,7 @@
 #include "engine/ir/origin.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,9 @@ namespace loopscope {
 namespace {
 
 bool isLoopRole(StepRole role) { return role == StepRole::cond || role == StepRole::body; }
+
+/// Whether the step may stand for the first iteration.
+bool meansFirst(const AddressStep& step) { return step.iteration <= 0 && (!step.iterations || step.iterations->contains(0, 0)); }
 
 AddressStep stepInto(const Operator& op, const std::string& role)
 {
@@ -51,8 +55,12 @@ public:
         m_address.steps.clear();
         for (const AddressStep& step : v1.steps) {
             if (step.anySteps) return std::nullopt;
-            if (step.role == StepRole::frame) m_frames.push_back(step);
-            else if (!call(step)) return std::nullopt;
+            if (step.role == StepRole::frame) {
+                if (!isOpened(step.site.name)) m_frames.push_back(step);
+                else if (!meansFirst(step)) return std::nullopt;
+            } else if (!call(step)) {
+                return std::nullopt;
+            }
         }
         return target(v1) ? std::optional<Address>(std::move(m_address)) : std::nullopt;
     }
@@ -70,11 +78,27 @@ private:
         int rank = 0; ///< the lowest is the best
     };
 
-    bool isInFrames(const std::vector<std::string>& frames) const
+    /// A frame that is neither frame nor loop any more.
+    bool isOpened(const std::string& frame) const
+    {
+        const std::string& source = m_model.graph(m_graph).id;
+        return openedFrames(m_model, source).contains(frame) && std::ranges::none_of(m_model.graphs, [&](const Graph& graph) {
+                   const std::vector<std::string> frames = originFrames(graph);
+                   return attributeString(graph.attributes, kOriginGraph, "") == source && std::ranges::find(frames, frame) != frames.end();
+               });
+    }
+
+    /// `without`: so many of the innermost of the address do not count.
+    bool isInFrames(const std::vector<std::string>& frames, size_t without = 0) const
     {
         if (m_frames.empty()) return true; // a name alone is enough
-        return std::ranges::equal(frames, m_frames,
-                                  [](const std::string& name, const AddressStep& step) { return name == step.site.name; });
+        const auto named = std::span(m_frames).first(m_frames.size() - without);
+        return std::ranges::equal(frames, named, [](const std::string& name, const AddressStep& step) { return name == step.site.name; });
+    }
+
+    bool isOfLoop(GraphId graph, const Value& value) const
+    {
+        return value.role == ValueRole::result && m_model.graph(graph).op(value.producer).kind.name.ends_with("While");
     }
 
     std::optional<Found> find(const std::string& name)
@@ -83,8 +107,10 @@ private:
         if (m_pairs.empty()) m_pairs = originPairs(m_model);
         std::optional<Found> best;
         for (const OriginPair& pair : m_pairs) {
-            if (pair.node != node || pair.sourceGraph != m_model.graph(m_graph).id || !isInFrames(pair.frames)) continue;
+            if (pair.node != node || pair.sourceGraph != m_model.graph(m_graph).id) continue;
             const Value& value = m_model.graph(pair.graph).value(pair.value);
+            // an Exit runs in its frame, and the loop that has its value outside
+            if (!isInFrames(pair.frames) && !(isOfLoop(pair.graph, value) && isInFrames(pair.frames, 1))) continue;
             const bool isCond = m_callers[static_cast<size_t>(pair.graph.index)].role == "cond";
             const int rank = (value.role == ValueRole::result ? 0 : 4) + (pair.slot == slot ? 0 : 2) + (isCond ? 0 : 1);
             if (!best || rank < best->rank) best = Found{pair.graph, pair.value, rank};
@@ -170,69 +196,129 @@ private:
 };
 
 /// From raised to v1: the node says in which frames it lies, the address in which iterations.
-std::optional<Address> toV1(const Model& model, const Address& raised)
-{
-    const GraphId id = model.findGraph(raised.root);
-    if (!id.valid() || !hasFramesOrSwitches(model.graph(id))) return std::nullopt;
-    std::vector<AddressStep> loops;
-    for (const AddressStep& step : raised.steps) {
-        if (isLoopRole(step.role)) loops.push_back(step);
-        else if (step.anySteps || (step.role != StepRole::thenBranch && step.role != StepRole::elseBranch)) return std::nullopt;
-    }
-    const Graph& graph = model.graph(id);
-    const FrameAnalysis analysis = analyzeFrames(graph);
-    Address address = raised;
-    address.steps.clear();
-    int32_t frame = 0;
-    if (raised.target == TargetKind::invocation) {
-        // Loops are called after their frame, or after what the names of its nodes begin with.
-        for (const AddressStep& loop : loops) {
-            int32_t inner = -1;
-            for (size_t f = 1; f < analysis.frames.size(); ++f) {
-                const std::string& name = analysis.frames[f].name;
-                if (analysis.frames[f].parent == frame && (name == loop.site.name || name.starts_with(loop.site.name + "/")))
-                    inner = static_cast<int32_t>(f);
-            }
-            if (inner < 0) return std::nullopt;
-            frame = inner;
+class ToV1 {
+public:
+    ToV1(const Graph& graph, const Address& raised) : m_graph(graph), m_analysis(analyzeFrames(graph)), m_address(raised) {}
+
+    std::optional<Address> translate()
+    {
+        for (const AddressStep& step : m_address.steps) {
+            if (isLoopRole(step.role) || step.role == StepRole::frame) m_loops.push_back(step); // a frame that was left as it is
+            else if (step.anySteps || (step.role != StepRole::thenBranch && step.role != StepRole::elseBranch)) return std::nullopt;
         }
-    } else {
-        std::string_view name = raised.op.name;
-        const auto find = [&](std::string_view wanted) { return std::ranges::find(graph.operators, wanted, &Operator::name); };
+        const std::optional<int32_t> frame = m_address.target == TargetKind::invocation ? loopReached() : frameOfTarget();
+        if (!frame || !enter(*frame)) return std::nullopt;
+        return std::move(m_address);
+    }
+
+private:
+    const Frame& frame(int32_t f) const { return m_analysis.frames[static_cast<size_t>(f)]; }
+
+    /// Whether the address goes through the frame: one in which nothing goes round is no loop of the raised graph, unless it was left as it
+    /// is.
+    bool isEntered(const Frame& frame) const
+    {
+        return frame.isLoop() || std::ranges::any_of(m_loops, [&](const AddressStep& step) {
+                   return step.role == StepRole::frame && step.site.name == frame.name;
+               });
+    }
+
+    /// Loops are called after their frame, or after what the names of its nodes begin with. −1: there is none in the frame `outside`.
+    int32_t loopCalled(const std::string& name, int32_t outside) const
+    {
+        int32_t found = -1;
+        for (size_t f = 1; f < m_analysis.frames.size(); ++f) {
+            const Frame& inner = m_analysis.frames[f];
+            int32_t parent = inner.parent;
+            while (parent > 0 && parent != outside && !isEntered(frame(parent))) parent = frame(parent).parent;
+            if (parent == outside && (inner.name == name || inner.name.starts_with(name + "/"))) found = static_cast<int32_t>(f);
+        }
+        return found;
+    }
+
+    std::optional<int32_t> loopReached() const
+    {
+        int32_t reached = 0;
+        for (const AddressStep& loop : m_loops)
+            if (reached = loopCalled(loop.site.name, reached); reached < 0) return std::nullopt;
+        return reached;
+    }
+
+    std::optional<int32_t> frameOfTarget()
+    {
+        const std::string name = m_address.op.name;
+        const auto find = [&](std::string_view wanted) { return std::ranges::find(m_graph.operators, wanted, &Operator::name); };
         auto op = find(originParts(name).first);
-        if (op == graph.operators.end() && name.ends_with("/If")) op = find(name.substr(0, name.size() - 3)); // called after its Merge
-        if (op == graph.operators.end()) return std::nullopt;
+        if (op == m_graph.operators.end() && name.ends_with("/If")) op = find(name.substr(0, name.size() - 3)); // called after its Merge
+        if (op == m_graph.operators.end()) return beginOfLoop(originParts(name).first);
         const bool isCalledSo = op->name == originParts(name).first;
-        if (!isCalledSo) address.op.name = op->name;
+        if (!isCalledSo) m_address.op.name = op->name;
         // A value may be one of several results, and what a node reads may be called otherwise.
-        if ((raised.target == TargetKind::value && (name == op->name || !isCalledSo)) ||
-            (raised.target == TargetKind::input && !isCalledSo)) {
-            address.target = TargetKind::op;
-            address.slot = -1;
+        if ((m_address.target == TargetKind::value && (name == op->name || !isCalledSo)) ||
+            (m_address.target == TargetKind::input && !isCalledSo)) {
+            m_address.target = TargetKind::op;
+            m_address.slot = -1;
         }
-        frame = analysis.frameOf[static_cast<size_t>(op - graph.operators.begin())];
+        return m_analysis.frameOf[static_cast<size_t>(op - m_graph.operators.begin())];
     }
-    std::vector<int32_t> frames;
-    for (; frame > 0; frame = analysis.frames[static_cast<size_t>(frame)].parent) frames.push_back(frame);
-    if (frames.size() != loops.size()) return std::nullopt;
-    std::ranges::reverse(frames);
-    for (size_t k = 0; k < frames.size(); ++k) {
-        AddressStep step;
-        step.site.name = analysis.frames[static_cast<size_t>(frames[k])].name;
-        step.role = StepRole::frame;
-        step.iteration = loops[k].iteration;
-        step.iterations = loops[k].iterations;
-        address.steps.push_back(std::move(step));
+
+    /// A While begins where the first iteration of its frame does.
+    std::optional<int32_t> beginOfLoop(const std::string& name)
+    {
+        const std::optional<int32_t> outside = loopReached();
+        const int32_t loop = outside ? loopCalled(name, *outside) : -1;
+        if (loop < 0) return std::nullopt;
+        AddressStep first;
+        first.site.name = name;
+        first.role = StepRole::body;
+        first.iteration = 0;
+        m_loops.push_back(std::move(first));
+        m_address.target = TargetKind::invocation;
+        m_address.op = {};
+        m_address.slot = -1;
+        return loop;
     }
-    return address;
-}
+
+    /// The steps to a frame, with the iterations of the loops.
+    bool enter(int32_t innermost)
+    {
+        std::vector<int32_t> frames;
+        for (int32_t f = innermost; f > 0; f = frame(f).parent) frames.push_back(f);
+        std::ranges::reverse(frames);
+        if (std::ranges::count_if(frames, [&](int32_t f) { return isEntered(frame(f)); }) != std::ssize(m_loops)) return false;
+        m_address.steps.clear();
+        auto loop = m_loops.begin();
+        for (const int32_t f : frames) {
+            AddressStep step;
+            step.site.name = frame(f).name;
+            step.role = StepRole::frame;
+            step.iteration = 0;
+            if (isEntered(frame(f))) {
+                if (loop->role == StepRole::frame && loop->site.name != frame(f).name) return false;
+                step.iteration = loop->iteration;
+                step.iterations = loop->iterations;
+                ++loop;
+            }
+            m_address.steps.push_back(std::move(step));
+        }
+        return true;
+    }
+
+    const Graph& m_graph;
+    const FrameAnalysis m_analysis;
+    Address m_address;
+    std::vector<AddressStep> m_loops; ///< of the raised graph
+};
 
 } // namespace
 
 std::optional<Address> throughOrigin(const Model& model, const Address& address)
 {
     if (model.dialect != Dialect::tf || address.rootIsSignature) return std::nullopt;
-    return isRaised(model) ? ToRaised(model).translate(address) : toV1(model, address);
+    if (isRaised(model)) return ToRaised(model).translate(address);
+    const GraphId root = model.findGraph(address.root);
+    if (!root.valid() || !hasFramesOrSwitches(model.graph(root))) return std::nullopt;
+    return ToV1(model.graph(root), address).translate();
 }
 
 } // namespace loopscope

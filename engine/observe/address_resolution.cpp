@@ -36,6 +36,32 @@ std::vector<Callee> rolesOf(const Operator& op)
     return callees;
 }
 
+/// The frames of TensorFlow 1 around an operator, outermost first. All that it reads is in the same frame, so that one way back says it.
+std::vector<std::string> framesAround(const Graph& graph, OperatorId id)
+{
+    std::vector<std::string> frames;
+    const auto isKind = [](const Operator& op, std::string_view kind) {
+        return op.kind.name == kind || op.kind.name == "Ref" + std::string(kind);
+    };
+    int left = 0; // frames that were entered from behind
+    for (size_t steps = 0; id.valid() && steps <= graph.operators.size(); ++steps) {
+        const Operator& op = graph.op(id);
+        if (steps > 0 && isKind(op, "Exit")) ++left; // it runs in the frame that it leaves, an Enter outside of the one that it enters
+        if (steps > 0 && isKind(op, "Enter")) {
+            if (left == 0) frames.insert(frames.begin(), std::string(attributeString(op.attributes, "frame_name", "")));
+            else --left;
+        }
+        id = op.controlInputs.empty() ? OperatorId() : op.controlInputs.front();
+        for (const ValueId input : op.inputs) {
+            if (!input.valid() || graph.value(input).role != ValueRole::result) continue;
+            const OperatorId producer = graph.value(input).producer;
+            id = producer;
+            if (!isKind(graph.op(producer), "NextIteration")) break; // a loop's variable began outside
+        }
+    }
+    return frames;
+}
+
 class Resolution {
 public:
     Resolution(const Model& model, const Address& address) : m_model(model) { m_found.address = address; }
@@ -54,7 +80,31 @@ private:
     {
         LS_CHECK_OK(root());
         for (AddressStep& step : m_found.address.steps) LS_CHECK_OK(enter(step));
-        return target();
+        LS_CHECK_OK(target());
+        nameFrames();
+        return {};
+    }
+
+    /// Frames that were not named, as in `main/node`: the operator knows them.
+    void nameFrames()
+    {
+        if (!m_found.op.valid() || graph().op(m_found.op).kind.dialect != "tf") return;
+        const std::vector<std::string> frames = framesAround(graph(), m_found.op);
+        std::vector<AddressStep>& steps = m_found.address.steps;
+        auto given =
+            std::find_if(steps.rbegin(), steps.rend(), [](const AddressStep& step) { return step.role != StepRole::frame; }).base();
+        std::vector<AddressStep> all(steps.begin(), given);
+        for (const std::string& frame : frames) {
+            if (given != steps.end() && given->site.name == frame) {
+                all.push_back(*given++);
+                continue;
+            }
+            AddressStep step;
+            step.site.name = frame;
+            step.role = StepRole::frame;
+            all.push_back(std::move(step));
+        }
+        if (given == steps.end()) steps = std::move(all); // else they are others: the run does not come there
     }
 
     Status root()

@@ -182,6 +182,7 @@ TEST(AddressResolution, PlacesOfAV1GraphHoldInWhatWasRaisedFromIt)
     EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/x"), "main/w@3:cond/x") << "a loop's Merge is the input";
     EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame"), "main/w@3:body");
     EXPECT_EQ(resolvedIn(kRaised, "main/out"), "main/w") << "an Exit is the While";
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/out"), "main/w") << "from inside, too";
     EXPECT_EQ(resolvedIn(kRaised, "main/odd"), "main/w:body/odd") << "a name alone, in whatever iteration";
     EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/nobody"), "main/w/ctx@3:frame/nobody: no frame 'w/ctx' in main")
         << "what there is on no side is an error of this side";
@@ -195,6 +196,65 @@ TEST(AddressResolution, PlacesOfARaisedGraphHoldInTheV1Graph)
     EXPECT_EQ(resolvedIn(kV1, "main/w@3:body/y/If"), "main/w/ctx@3:frame/y");
     EXPECT_EQ(resolvedIn(kV1, "main/w@3:body"), "main/w/ctx@3:frame");
     EXPECT_EQ(resolvedIn(kV1, "main/v@3:body").substr(0, 34), "main/v@3:body: no operator 'v' in ") << "no such loop";
+}
+
+/// A loop in a frame in which nothing goes round, and what raising leaves of both.
+constexpr const char* kV1Once = R"(model tf
+graph main {
+  n = Placeholder() dtype=i32 shape=shape[] : i32[]
+  a = Enter(n) T=i32 frame_name="once" is_constant=false parallel_iterations=10 : i32
+  b = Neg(a) T=i32 : i32
+  x/Enter = Enter(b) T=i32 frame_name="w" is_constant=false parallel_iterations=10 : i32
+  x = Merge(x/Enter, x/Next) N=2 T=i32 : (i32, i32[])
+  more = Less(x, x) T=i32 : bool
+  w/LoopCond = LoopCond(more) : bool
+  x/Switch = Switch(x, w/LoopCond) T=i32 : (i32, i32)
+  up = Neg(x/Switch:1) T=i32 : i32
+  x/Next = NextIteration(up) T=i32 : i32
+  inner = Exit(x/Switch) T=i32 : i32
+  out = Exit(inner) T=i32 : i32
+}
+)";
+constexpr const char* kRaisedOnce = R"(model tf
+graph main {
+  n = Placeholder() dtype=i32 shape=shape[] : i32[]
+  a = Identity(n) T=i32 _origin_opened="once" : i32
+  b = Neg(a) T=i32 : i32
+  w = While(b) T=[i32] _origin=["inner"] body=@w_body cond=@w_cond output_shapes=[] parallel_iterations=10 : i32
+  out = Identity(w) T=i32 : i32
+}
+graph w_cond(x: i32 {_origin="x"}) _origin_frames=["w"] _origin_graph="main" {
+  more = Less(x, x) T=i32 : bool
+  return output_0=more
+}
+graph w_body(x: i32 {_origin="x/Switch:1"}) _origin_frames=["w"] _origin_graph="main" {
+  up = Neg(x) T=i32 : i32
+  return output_0=up
+}
+)";
+
+TEST(AddressResolution, FramesNeedNotBeNamed)
+{
+    EXPECT_EQ(resolvedIn(kV1, "main/odd"), "main/w/ctx:frame/odd:0");
+    EXPECT_EQ(resolvedIn(kV1, "main/out"), "main/w/ctx:frame/out:0") << "an Exit runs in the frame that it leaves";
+    EXPECT_EQ(resolvedIn(kV1, "main/x/Enter"), "main/x/Enter:0") << "an Enter outside";
+    EXPECT_EQ(resolvedIn(kV1Once, "main/b"), "main/once:frame/b:0");
+    EXPECT_EQ(resolvedIn(kV1Once, "main/up:0"), "main/once:frame/w:frame/up:0");
+    EXPECT_EQ(resolvedIn(kV1Once, "main/w@3:frame/up"), "main/once:frame/w@3:frame/up:0");
+    EXPECT_EQ(resolvedIn(kV1Once, "main/inner"), "main/once:frame/w:frame/inner:0");
+    EXPECT_EQ(resolvedIn(kV1Once, "main/out"), "main/once:frame/out:0");
+    EXPECT_EQ(resolvedIn(kV1Once, "main/w@3:frame/b"), "main/w@3:frame/b:0") << "it does not lie there";
+}
+
+TEST(AddressResolution, FramesInWhichNothingGoesRoundMapBothWays)
+{
+    EXPECT_EQ(resolvedIn(kRaisedOnce, "main/once@0:frame/b"), "main/b");
+    EXPECT_EQ(resolvedIn(kRaisedOnce, "main/once:frame/b:0"), "main/b:0");
+    EXPECT_EQ(resolvedIn(kRaisedOnce, "main/once@0:frame/w@3:frame/up"), "main/w@3:body/up");
+    EXPECT_EQ(resolvedIn(kRaisedOnce, "main/once@2:frame/b"), "main/once@2:frame/b: no frame 'once' in main") << "it has one iteration";
+    EXPECT_EQ(resolvedIn(kV1Once, "main/w@3:body/up"), "main/once@0:frame/w@3:frame/up");
+    EXPECT_EQ(resolvedIn(kV1Once, "main/w@3:body"), "main/once@0:frame/w@3:frame");
+    EXPECT_EQ(resolvedIn(kV1Once, "main/w"), "main/once@0:frame/w@0:frame") << "where a While begins";
 }
 
 } // namespace
