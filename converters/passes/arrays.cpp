@@ -22,10 +22,22 @@ bool writes(const Operator& op)
     return isNamed(op, "TensorArrayWriteV3") || isNamed(op, "TensorArrayScatterV3") || isNamed(op, "TensorArraySplitV3");
 }
 
+/// Of a stack whose elements are handles: gradients of loops in loops keep the arrays of the inner one so.
+bool holdsHandles(const Operator& op)
+{
+    const char* const key = isNamed(op, "StackPushV2") ? "T" : isNamed(op, "StackV2") || isNamed(op, "StackPopV2") ? "elem_type" : "";
+    const Attribute* const said = *key ? findAttribute(op.attributes, key) : nullptr;
+    const auto* const dtype = said ? said->as<DType>() : nullptr;
+    return dtype && *dtype == DType::resource;
+}
+
 HandleFlow::Kind madeByArrays(const Operator& op, size_t result, const std::vector<HandleFlow::Kind>& operands)
 {
     if (isNamed(op, "TensorArrayV3")) return result == 0 ? HandleFlow::handle : HandleFlow::flow;
     if (operands.empty()) return HandleFlow::none;
+    if (holdsHandles(op) && isNamed(op, "StackPopV2")) return HandleFlow::handle;
+    if (holdsHandles(op) && isNamed(op, "StackPushV2"))
+        return operands.back() == HandleFlow::handle ? HandleFlow::handle : HandleFlow::none;
     if (isNamed(op, "TensorArrayGradV3") && result == 0 && operands[0] == HandleFlow::handle) return HandleFlow::gradient;
     return writes(op) && operands[0] == HandleFlow::handle ? HandleFlow::flow : HandleFlow::none;
 }
@@ -35,15 +47,16 @@ bool isState(HandleFlow::Kind kind) { return kind == HandleFlow::handle || kind 
 std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow)
 {
     std::vector<Declined> found;
-    std::set<std::string> sources;
     for (size_t g = 0; g < model.graphs.size(); ++g)
         for (const Operator& op : model.graphs[g].operators) {
             const std::vector<HandleFlow::Kind> operands = flow.operandsOf(g, op);
             const bool isGradient = isNamed(op, "TensorArrayGradV3");
             if (isGradient && operands[0] != HandleFlow::handle) found.push_back({op.name, "a gradient of a gradient"});
-            if (isGradient && sources.insert(std::string(attributeString(op.attributes, "source", ""))).second && sources.size() > 1)
-                found.push_back({op.name, "gradients of two sources"});
-            const bool isKnown = isGradient || isLoop(op) || isBranchOrCall(op) || isNamed(op, "Identity") ||
+            if (holdsHandles(op) && isNamed(op, "StackPushV2") && operands.back() != HandleFlow::handle)
+                found.push_back({op.name, "it pushes what is no TensorArray"});
+            if (op.kind.name.starts_with("Stack") && !operands.empty() && isState(operands[0]))
+                found.push_back({op.name, "its stack comes from a stack"});
+            const bool isKnown = isGradient || isLoop(op) || isBranchOrCall(op) || isNamed(op, "Identity") || holdsHandles(op) ||
                                  (op.kind.dialect == "tf" && std::ranges::find(kKnown, op.kind.name) != kKnown.end());
             if (!isKnown && std::ranges::any_of(operands, isState)) found.push_back({op.name, op.kind.name + " takes a TensorArray"});
             if (isKnown && !isGradient && op.kind.name.starts_with("TensorArray") && op.inputs.size() > 1 &&
@@ -86,6 +99,57 @@ private:
         return grows;
     }
 
+    /// A stack keeps the array as it is in the end: what is read of it later may be written behind the push.
+    void push(OperatorId id, const Operator& op)
+    {
+        m_editor.setAttribute(id, "T", DType::variant);
+        m_editor.setType(op.results[0], list());
+        alias(op.results[0], rootOf(op.inputs[1]));
+        m_pushes.push_back(id);
+    }
+
+    void pop(OperatorId id, const Operator& op)
+    {
+        const ValueId array = op.results[0];
+        m_editor.setAttribute(id, "elem_type", DType::variant);
+        m_editor.setType(array, list());
+        begin(array, array);
+        m_array.emplace(array.index, array.index);
+        m_flowNow[array.index] = array;
+    }
+
+    void atEnd() override
+    {
+        for (const OperatorId id : m_pushes) {
+            const auto array = m_array.find(rootOf(m_editor.op(id).inputs[1]));
+            const auto flow = array == m_array.end() ? m_flowNow.end() : m_flowNow.find(array->second);
+            if (flow == m_flowNow.end() || waitsFor(m_editor.value(flow->second).producer, id)) {
+                refuse({m_editor.op(id).name, "it pushes an array that is written elsewhere"});
+                continue;
+            }
+            m_editor.setInput(id, 1, flow->second);
+        }
+        if (!m_pushes.empty()) m_editor.sortTopologically();
+    }
+
+    /// Whether an operator runs behind another.
+    bool waitsFor(OperatorId later, OperatorId earlier) const
+    {
+        std::vector<OperatorId> open = {later};
+        std::set<int32_t> seen;
+        while (!open.empty()) {
+            const OperatorId id = open.back();
+            open.pop_back();
+            if (!id.valid() || !seen.insert(id.index).second) continue;
+            if (id == earlier) return true;
+            const Operator& op = m_editor.op(id);
+            for (const ValueId input : op.inputs)
+                if (input.valid() && m_editor.value(input).role == ValueRole::result) open.push_back(m_editor.value(input).producer);
+            open.insert(open.end(), op.controlInputs.begin(), op.controlInputs.end());
+        }
+        return false;
+    }
+
     void done(const Operator& op) override
     {
         for (const ValueId result : op.results)
@@ -93,46 +157,60 @@ private:
                 m_flowNow[array->second] = result;
     }
 
-    /// Whether a gradient of what a graph is given as this input is asked for in it.
-    bool asksGradient(GraphId id, ValueId input, int depth = 0) const
+    static std::string sourceOf(const Operator& gradient) { return std::string(attributeString(gradient.attributes, "source", "")); }
+
+    /// For which sources a gradient of what a graph is given as this input is asked for in it.
+    void collectSources(GraphId id, ValueId input, std::set<std::string>& sources, int depth) const
     {
         std::set<int32_t> same = {input.index};
         for (const Operator& op : m_model.graph(id).operators) {
             for (size_t i = 0; i < op.inputs.size(); ++i) {
                 if (!op.inputs[i].valid() || !same.contains(op.inputs[i].index)) continue;
-                if (isNamed(op, "TensorArrayGradV3")) return true;
+                if (isNamed(op, "TensorArrayGradV3")) sources.insert(sourceOf(op));
                 if (isNamed(op, "Identity")) same.insert(op.results[0].index);
                 if (isLoop(op)) same.insert(op.results[i].index);
-                if (asksGradient(op, i, depth)) return true;
+                collectSources(op, i, sources, depth);
             }
         }
-        return false;
     }
-    bool asksGradient(const Operator& op, size_t operand, int depth) const
+    void collectSources(const Operator& op, size_t operand, std::set<std::string>& sources, int depth = 0) const
     {
-        if ((!isLoop(op) && !isBranchOrCall(op)) || depth > 64) return false;
+        if ((!isLoop(op) && !isBranchOrCall(op)) || depth > 64) return;
         const CallForm form = callForm(op);
         const size_t own = operand - static_cast<size_t>(form.firstArgument);
-        return std::ranges::any_of(form.callees, [&](const Callee& callee) {
-            return m_model.hasGraph(callee.graph) && own < m_model.graph(callee.graph).inputs.size() &&
-                   asksGradient(callee.graph, m_model.graph(callee.graph).inputs[own], depth + 1);
-        });
+        for (const Callee& callee : form.callees)
+            if (m_model.hasGraph(callee.graph) && own < m_model.graph(callee.graph).inputs.size())
+                collectSources(callee.graph, m_model.graph(callee.graph).inputs[own], sources, depth + 1);
     }
 
-    void beforeHandingOn(OperatorId id, const Operator& op, size_t operand) override
+    int32_t rootToHandOn(OperatorId id, const Operator& op, size_t operand) override
     {
-        if (kind(op.inputs[operand]) == HandleFlow::handle && asksGradient(op, operand, 0)) beginGradient(id, rootOf(op.inputs[operand]));
+        const int32_t root = rootOf(op.inputs[operand]);
+        if (kind(op.inputs[operand]) != HandleFlow::handle) return root;
+        std::set<std::string> sources;
+        collectSources(op, operand, sources);
+        if (sources.size() > 1) refuse({op.name, "gradients of one array for two sources are computed in it"});
+        return sources.empty() ? root : beginGradient(id, root, *sources.begin());
     }
 
-    /// Zeros like the array, if it is one of this graph and has none yet: other graphs are given it.
-    void beginGradient(OperatorId id, int32_t root)
+    /// The state that the gradient of an array for this source is: zeros like the array, if it is one of this graph and has none yet. Other
+    /// graphs are given it. For the first source it has the root of the array, whose own elements go where its flow leads.
+    int32_t beginGradient(OperatorId id, int32_t root, const std::string& source)
     {
+        const int32_t next = -2 - static_cast<int32_t>(m_states.size());
+        const bool isFirst = m_firstSource.try_emplace(root, source).first->second == source;
+        const int32_t state = isFirst ? root : m_states.try_emplace({root, source}, next).first->second;
         const auto flow = m_flowNow.find(root);
-        if (flow == m_flowNow.end() || !m_hasGradient.insert(root).second) return;
+        if (flow == m_flowNow.end()) {
+            if (!isFirst) refuse({m_editor.op(id).name, "gradients of one array for two sources are computed in one function"});
+            return root;
+        }
+        if (!m_hasGradient.insert(state).second) return state;
         const ValueId zeros =
             appendNode(m_editor, "ZerosLike", m_editor.op(id).name + "/zeros", {flow->second}, {{"T", DType::variant}}, list(), id);
         m_editor.move(m_editor.value(zeros).producer, InsertPoint::before(id));
-        setNow(root, zeros);
+        setNow(state, zeros);
+        return state;
     }
 
     /// What flows say as numbers: nothing.
@@ -164,14 +242,13 @@ private:
 
     void askGradient(OperatorId id, const Operator& op)
     {
-        const int32_t root = rootOf(op.inputs[0]);
-        beginGradient(id, root);
+        const int32_t state = beginGradient(id, rootOf(op.inputs[0]), sourceOf(op));
         m_editor.replaceUses(op.results[1], nothing(id));
         m_editor.setResults(id, {});
         m_editor.setInputs(id, {});
         m_editor.setKind(id, {"tf", "NoOp"});
         m_editor.setAttributes(id, {});
-        alias(op.results[0], root);
+        alias(op.results[0], state);
     }
 
     /// A node before `id`.
@@ -259,6 +336,8 @@ private:
             return makeArray(id, op);
         }
         if (isNamed(op, "TensorArrayGradV3")) return askGradient(id, op);
+        if (holdsHandles(op) && isNamed(op, "StackPushV2")) return push(id, op);
+        if (holdsHandles(op) && isNamed(op, "StackPopV2")) return pop(id, op);
         const bool takesArray = !op.inputs.empty() && isHandle(op.inputs[0]);
         if (!takesArray) {
             for (size_t i = 0; i < op.inputs.size(); ++i)
@@ -286,6 +365,9 @@ private:
     std::map<int32_t, int32_t> m_array;   ///< of handles and flows: the array's handle
     std::map<int32_t, ValueId> m_flowNow; ///< by array of this graph: the list that it is at this point
     std::set<int32_t> m_hasGradient;
+    std::map<int32_t, std::string> m_firstSource;                ///< of gradients, by array
+    std::map<std::pair<int32_t, std::string>, int32_t> m_states; ///< of those for other sources: array and source
+    std::vector<OperatorId> m_pushes;                            ///< of arrays
 };
 
 } // namespace
@@ -298,9 +380,19 @@ Result<RewriteReport> turnArraysIntoLists(Model& model, const PassContext&)
     const HandleFlow flow(model, madeByArrays);
     report.declined = obstaclesOf(model, flow);
     if (!report.declined.empty()) return report;
-    return threadAll(model, flow, [](Model& edited, const HandleFlow& f, size_t g, bool isCalled) -> std::unique_ptr<HandleThreading> {
-        return std::make_unique<ArrayThreading>(edited, f, g, isCalled);
-    });
+    LS_TRY(report,
+           threadAll(model, flow, [](Model& edited, const HandleFlow& f, size_t g, bool isCalled) -> std::unique_ptr<HandleThreading> {
+               return std::make_unique<ArrayThreading>(edited, f, g, isCalled);
+           }));
+    for (size_t g = 0; report.declined.empty() && g < model.graphs.size(); ++g) { // stacks whose elements are lists now
+        std::vector<OperatorId> stacks = operatorsNamed(model.graphs[g], {"StackV2"});
+        std::erase_if(stacks, [&](OperatorId id) { return !holdsHandles(model.graphs[g].op(id)); });
+        if (stacks.empty()) continue;
+        GraphEditor editor(model, GraphId(static_cast<int64_t>(g)));
+        for (const OperatorId id : stacks) editor.setAttribute(id, "elem_type", DType::variant);
+        LS_CHECK_OK(editor.finish());
+    }
+    return report;
 }
 
 } // namespace loopscope

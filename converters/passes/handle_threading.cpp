@@ -94,6 +94,7 @@ Status HandleThreading::run(RewriteReport& report)
         rewrite(id, op, report);
         done(op);
     }
+    atEnd();
     std::vector<GraphOutput> outputs = m_editor.graph().outputs;
     for (GraphOutput& output : outputs)
         if (isHandle(output.value)) output.value = now(output.value);
@@ -139,12 +140,12 @@ void HandleThreading::handOn(OperatorId id, const Operator& op)
     for (size_t i = 0; i < op.inputs.size(); ++i) {
         isConcerned = isConcerned || kind(op.inputs[i]) != HandleFlow::none;
         if (!isHandle(op.inputs[i])) continue;
-        beforeHandingOn(id, op, i);
-        m_editor.setInput(id, static_cast<int32_t>(i), now(op.inputs[i]));
+        const int32_t root = rootToHandOn(id, op, i);
+        m_editor.setInput(id, static_cast<int32_t>(i), m_now.at(root));
         if (isLoop(op)) alias(results[i], rootOf(op.inputs[i]));
         else results.emplace_back();
-        if (std::ranges::find(added, rootOf(op.inputs[i])) != added.end()) m_obstacles.push_back({op.name, "one state goes into it twice"});
-        added.push_back(rootOf(op.inputs[i]));
+        if (std::ranges::find(added, root) != added.end()) m_obstacles.push_back({op.name, "one state goes into it twice"});
+        added.push_back(root);
     }
     if (!isConcerned) return;
     const std::vector<ValueId>& inputs = m_editor.op(id).inputs;

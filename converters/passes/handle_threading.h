@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope {
@@ -62,10 +63,12 @@ public:
 protected:
     /// What takes or makes a handle and is no loop, branch or call. `op`: as it was.
     virtual void rewriteOwn(OperatorId id, const Operator& op, RewriteReport& report) = 0;
-    /// Before a state is handed to a loop, a branch or a call.
-    virtual void beforeHandingOn(OperatorId, const Operator&, size_t) {}
+    /// Before a state is handed to a loop, a branch or a call: which, by its root.
+    virtual int32_t rootToHandOn(OperatorId, const Operator& op, size_t operand) { return rootOf(op.inputs[operand]); }
     /// After each operator, as it was.
     virtual void done(const Operator&) {}
+    /// When all operators are rewritten.
+    virtual void atEnd() {}
 
     static TensorType list();
     bool isHandle(ValueId value) const { return value.valid() && m_root.contains(value.index); }
@@ -75,12 +78,13 @@ protected:
         return made == m_made.end() ? m_flow.kind(m_graph, value) : made->second;
     }
     void setKind(ValueId value, HandleFlow::Kind kind) { m_made[value.index] = kind; } ///< of a value that is new
-    int32_t rootOf(ValueId value) const { return m_root.at(value.index); }
+    int32_t rootOf(ValueId value) const { return m_root.at(value.index); } ///< negative where a handle has another state of its own
     ValueId now(ValueId value) const { return m_now.at(rootOf(value)); }
     void setNow(int32_t root, ValueId list) { m_now[root] = list; }
-    void begin(ValueId value, ValueId list);                                ///< the handle of a state of its own
-    void alias(ValueId value, int32_t root) { m_root[value.index] = root; } ///< another name of it
-    ValueId anyShape(OperatorId id);                                        ///< of elements, where nothing is said of it
+    void refuse(Declined reason) { m_obstacles.push_back(std::move(reason)); } ///< makes the whole rewrite void
+    void begin(ValueId value, ValueId list);                                   ///< the handle of a state of its own
+    void alias(ValueId value, int32_t root) { m_root[value.index] = root; }    ///< another name of it
+    ValueId anyShape(OperatorId id);                                           ///< of elements, where nothing is said of it
     /// Another operator, whose `element_dtype` stood under another key.
     void become(OperatorId id, std::string_view kind, std::string_view typeKey, AttributeList attributes);
 

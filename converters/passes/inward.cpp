@@ -53,15 +53,7 @@ bool staysTheSame(const Model& model, const CallForm& form, size_t i)
 {
     if (form.kind != CallKind::loop) return true;
     const GraphId id = form.callees.back().graph;
-    if (!model.hasGraph(id) || i >= model.graph(id).outputs.size() || i >= model.graph(id).inputs.size()) return false;
-    const Graph& body = model.graph(id);
-    ValueId value = body.outputs[i].value;
-    while (value.valid() && value != body.inputs[i] && body.value(value).role == ValueRole::result) {
-        const Operator& op = body.op(body.value(value).producer);
-        if (op.kind.name != "Identity" || op.inputs.empty()) return false;
-        value = op.inputs[0];
-    }
-    return value.valid() && value == body.inputs[i];
+    return model.hasGraph(id) && bodyHandsOn(model.graph(id), i);
 }
 
 /// Who reads the input reads the constant; what is handed on stays the input.

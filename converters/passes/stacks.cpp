@@ -22,8 +22,8 @@ std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow)
         for (const Operator& op : model.graphs[g].operators) {
             const Attribute* const said = findAttribute(op.attributes, "elem_type");
             const auto* const dtype = said ? said->as<DType>() : nullptr;
-            if (isNamed(op, "StackV2") && dtype && (*dtype == DType::resource || *dtype == DType::variant))
-                found.push_back({op.name, "its elements are stacks or lists themselves"});
+            if (isNamed(op, "StackV2") && dtype && *dtype == DType::resource)
+                found.push_back({op.name, "its elements are stacks or arrays themselves"});
             const std::vector<HandleFlow::Kind> operands = flow.operandsOf(g, op);
             const bool isKnown = isLoop(op) || isBranchOrCall(op) || isNamed(op, "Identity") || isNamed(op, "StackPushV2") ||
                                  isNamed(op, "StackPopV2") || isNamed(op, "StackCloseV2");
