@@ -209,6 +209,9 @@ std::span<const NamedRule> scatterRules();
 std::span<const NamedRule> imageRules();
 std::span<const NamedRule> windowRules();
 std::span<const NamedRule> tableRules();
+std::span<const NamedRule> einsumRules();
+std::span<const NamedRule> signalRules();
+std::span<const NamedRule> optimizerRules();
 /// Of operators on lists whose elements have shapes of their own; null: it has none for those.
 Rule findRaggedRule(std::string_view kind);
 /// How values of this dtype lie in such a list.

@@ -28,6 +28,7 @@ constexpr std::array kSimple = {
     Simple{"BitwiseXor", "bitwise_xor"},
     Simple{"BroadcastArgs", "broadcast_args"},
     Simple{"BroadcastTo", "broadcast_to", "", 2},
+    Simple{"Bucketize", "bucketize", "boundaries"},
     Simple{"Cast", "cast"},
     Simple{"Ceil", "ceil"},
     Simple{"ComplexAbs", "complex_abs"},
@@ -47,6 +48,7 @@ constexpr std::array kSimple = {
     Simple{"Greater", "greater"},
     Simple{"GreaterEqual", "greater_equal"},
     Simple{"Imag", "imag"},
+    Simple{"LRN", "local_response_normalization", "alpha beta bias depth_radius=radius"},
     Simple{"LeakyRelu", "leaky_relu", "alpha"},
     Simple{"Less", "less"},
     Simple{"LessEqual", "less_equal"},
@@ -96,6 +98,7 @@ constexpr std::array kSimple = {
     Simple{"Slice", "slice", "", 6},
     Simple{"SpaceToBatchND", "space_to_batch_nd", "", 6},
     Simple{"SpaceToDepth", "space_to_depth", "block_size"},
+    Simple{"SparseToDense", "sparse_to_dense"},
     Simple{"Split", "split", "num_split=num_splits", 1},
     Simple{"SplitV", "split_v", "num_split=num_splits", 6},
     Simple{"Sqrt", "sqrt"},
@@ -108,6 +111,7 @@ constexpr std::array kSimple = {
     Simple{"Tile", "tile", "", 2},
     Simple{"TopKV2", "topk_v2", "", 2},
     Simple{"Transpose", "transpose", "", 2},
+    Simple{"TruncateDiv", "div"},
     Simple{"Unique", "unique", "out_idx=idx_out_type"},
     Simple{"UnsortedSegmentMax", "unsorted_segment_max", "", 6},
     Simple{"UnsortedSegmentMin", "unsorted_segment_min", "", 6},
@@ -154,7 +158,8 @@ Status lowerSimple(GraphLowering& lowering)
 
 Rule findRule(std::string_view kind)
 {
-    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules(), scatterRules(), imageRules(), windowRules(), tableRules()})
+    for (const auto rules : {mathRules(), nnRules(), flowRules(), listRules(), scatterRules(), imageRules(), windowRules(), tableRules(),
+                             einsumRules(), signalRules(), optimizerRules()})
         for (const NamedRule& rule : rules)
             if (rule.kind == kind) return rule.rule;
     return nullptr;

@@ -1,6 +1,7 @@
 // Constants, calls, branches and loops; variables; and what says something while it runs, which TFLite does not.
 #include "converters/lower/graph_lowering.h"
 #include "engine/ir/stored_constant.h"
+#include "engine/ops/control_flow.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
@@ -49,19 +50,6 @@ std::vector<std::optional<TensorAttribute>> constantsOf(GraphLowering& l, std::s
         if (isKnown && !l.isArray(id)) constants.back() = TensorAttribute{value.type, value.constant};
     }
     return constants;
-}
-
-/// Whether a loop's body hands input `i` on as it is.
-bool handsOn(const Graph& body, size_t i)
-{
-    if (i >= body.outputs.size() || i >= body.inputs.size()) return false;
-    ValueId value = body.outputs[i].value;
-    while (value.valid() && value != body.inputs[i] && body.value(value).role == ValueRole::result) {
-        const Operator& op = body.op(body.value(value).producer);
-        if (op.kind.name != "Identity" || op.inputs.empty()) return false;
-        value = op.inputs[0];
-    }
-    return value.valid() && value == body.inputs[i];
 }
 
 GraphId calleeOf(const GraphLowering& l, std::string_view key) { return attributeGraph(l.op().attributes, key); }
@@ -126,7 +114,7 @@ Status loop(GraphLowering& l)
     const Model& source = l.model().source();
     const GraphId step = calleeOf(l, "body");
     for (size_t i = 0; i < known.size(); ++i)
-        if (!source.hasGraph(step) || !handsOn(source.graph(step), i)) known[i].reset();
+        if (!source.hasGraph(step) || !bodyHandsOn(source.graph(step), i)) known[i].reset();
     LS_TRY(const GraphId cond,
            l.model().calleeOf({calleeOf(l, "cond"), types, 0, true, false, arraysOf(l, inputs), known}, l.place() + ":cond"));
     LS_TRY(const GraphId body, l.model().calleeOf({step, types, 0, false, true, arraysOf(l, inputs), known}, l.place() + ":body"));
@@ -136,7 +124,7 @@ Status loop(GraphLowering& l)
     LS_CHECK_OK(finishCall(l, "while", inputs, {{"cond", GraphRef{cond, nullptr}}, {"body", GraphRef{body, nullptr}}}, std::move(results),
                            arraysOf(l, inputs)));
     for (size_t k = 0; k < inputs.size(); ++k) // no loop makes another variable of one
-        if (l.type(inputs[k]).dtype == DType::resource && source.hasGraph(step) && handsOn(source.graph(step), k))
+        if (l.type(inputs[k]).dtype == DType::resource && source.hasGraph(step) && bodyHandsOn(source.graph(step), k))
             l.bind(static_cast<int>(k), inputs[k]);
     return {};
 }

@@ -414,64 +414,6 @@ Status bandPart(GraphLowering& l)
     return l.finish("select_v2", {isIn, x, l.realConstant(l.declared(0).dtype, 0)});
 }
 
-/// The operand with its dimensions in this order of names, those of `groups` made one each; "ab|c|" has two, one and none.
-Result<ValueId> grouped(GraphLowering& l, ValueId id, std::string_view names, std::string_view groups)
-{
-    std::vector<int64_t> order, sizes;
-    int64_t size = 1;
-    const Shape shape = l.type(id).dynamicShape();
-    for (const char name : groups) {
-        if (name == '|') {
-            sizes.push_back(size);
-            size = 1;
-            continue;
-        }
-        const auto at = static_cast<int64_t>(names.find(name));
-        order.push_back(at);
-        size *= shape[static_cast<int>(at)];
-    }
-    LS_TRY(const ValueId turned, l.emit("transpose", {id, l.integerConstant(DType::i32, order)}));
-    return l.emit("reshape", {turned, l.integerConstant(DType::i32, sizes)});
-}
-
-/// One or two operands, each name once in each: a product of matrices over the names that both have and the result has not.
-Status einsum(GraphLowering& l)
-{
-    const std::string equation(attributeString(l.op().attributes, "equation", ""));
-    const size_t arrow = equation.find("->"), comma = equation.find(',');
-    if (arrow == std::string::npos || comma == std::string::npos || l.inputCount() != 2 || equation.find('.') != std::string::npos)
-        return noForm("the equation '" + equation + "'");
-    const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), out = equation.substr(arrow + 2);
-    const auto has = [](const std::string& names, char name) { return names.find(name) != std::string::npos; };
-    std::string both, summed, onlyA, onlyB;
-    for (const char name : a) (has(b, name) ? (has(out, name) ? both : summed) : onlyA) += name;
-    for (const char name : b)
-        if (!has(a, name)) onlyB += name;
-    for (const std::string& names : {a, b, out})
-        for (const char name : names)
-            if (std::ranges::count(names, name) != 1) return noForm("the equation '" + equation + "' names a dimension twice");
-    for (const char name : onlyA + onlyB)
-        if (!has(out, name)) return noForm("the equation '" + equation + "' sums a dimension of one operand");
-    std::vector<int64_t> sizes;
-    for (int k = 0; k < 2; ++k) {
-        const Shape shape = l.type(l.input(k)).dynamicShape();
-        if (!shape.isStatic() || shape.rank() != static_cast<int>((k == 0 ? a : b).size())) return noForm("operands of unknown shape");
-    }
-    const auto sizeOf = [&](char name) {
-        return has(a, name) ? l.type(l.input(0)).shape[static_cast<int>(a.find(name))]
-                            : l.type(l.input(1)).shape[static_cast<int>(b.find(name))];
-    };
-    LS_TRY(const ValueId left, grouped(l, l.input(0), a, both + "|" + onlyA + "|" + summed + "|"));
-    LS_TRY(const ValueId right, grouped(l, l.input(1), b, both + "|" + summed + "|" + onlyB + "|"));
-    LS_TRY(const ValueId product, l.emit("batch_matmul", {left, right}, {{"adj_x", false}, {"adj_y", false}}));
-    const std::string made = both + onlyA + onlyB;
-    for (const char name : made) sizes.push_back(sizeOf(name));
-    LS_TRY(const ValueId apart, l.emit("reshape", {product, l.integerConstant(DType::i32, sizes)}));
-    std::vector<int64_t> order;
-    for (const char name : out) order.push_back(static_cast<int64_t>(made.find(name)));
-    return l.finish("transpose", {apart, l.integerConstant(DType::i32, order)});
-}
-
 constexpr NamedRule kMathRules[] = {
     {"AddN", addN},
     {"BatchMatMul", matMul},
@@ -483,7 +425,6 @@ constexpr NamedRule kMathRules[] = {
     {"Conj", conjugate},
     {"Cumprod", cumprod},
     {"Diag", diag},
-    {"Einsum", einsum},
     {"Empty", empty},
     {"EnsureShape", isOperand},
     {"Expm1", expm1},

@@ -138,13 +138,27 @@ Status reserve(GraphLowering& l)
     return emptyRows(l, one);
 }
 
+/// The list that is the first operand, and an element that goes into it: both have to be as wide as the wider of them.
+struct WithItem {
+    Matrix list, row;
+    ValueId width;
+};
+
+Result<WithItem> withItem(GraphLowering& l, ValueId item)
+{
+    WithItem both;
+    LS_TRY(both.list, matrixOf(l, l.input(0)));
+    LS_TRY(const ValueId line, rowFrom(l, item, l.type(l.input(0)).dtype));
+    LS_TRY(both.row, matrixOf(l, line));
+    LS_TRY(both.width, l.emit("maximum", {both.list.width, both.row.width}, {}, DType::i32));
+    return both;
+}
+
 Status pushBack(GraphLowering& l)
 {
     const DType dtype = l.type(l.input(0)).dtype;
-    LS_TRY(const Matrix list, matrixOf(l, l.input(0)));
-    LS_TRY(const ValueId line, rowFrom(l, l.input(1), dtype));
-    LS_TRY(const Matrix row, matrixOf(l, line));
-    LS_TRY(const ValueId width, l.emit("maximum", {list.width, row.width}, {}, DType::i32));
+    LS_TRY(const WithItem both, withItem(l, l.input(1)));
+    const auto& [list, row, width] = both;
     LS_TRY(const ValueId wide, widened(l, list, list.rows, width));
     LS_TRY(const ValueId wideRow, widened(l, row, row.rows, width));
     LS_TRY(const ValueId all, emitAs(l, "concatenation", {wide, wideRow}, {{"axis", int64_t{0}}}, openMatrix(dtype)));
@@ -155,10 +169,8 @@ Status pushBack(GraphLowering& l)
 Status setItem(GraphLowering& l)
 {
     const DType dtype = l.type(l.input(0)).dtype;
-    LS_TRY(const Matrix list, matrixOf(l, l.input(0)));
-    LS_TRY(const ValueId line, rowFrom(l, l.input(2), dtype));
-    LS_TRY(const Matrix row, matrixOf(l, line));
-    LS_TRY(const ValueId width, l.emit("maximum", {list.width, row.width}, {}, DType::i32));
+    LS_TRY(const WithItem both, withItem(l, l.input(2)));
+    const auto& [list, row, width] = both;
     LS_TRY(const ValueId own, placeOf(l, l.input(1)));
     LS_TRY(const ValueId place, l.emit("reshape", {own, numbers(l, {1})}));
     LS_TRY(const ValueId end, l.emit("add", {place, numbers(l, {1})}, {}, DType::i32));

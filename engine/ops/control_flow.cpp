@@ -332,6 +332,18 @@ Status checkCall(const Model& model, const Graph& graph, const Operator& op)
     return {};
 }
 
+bool bodyHandsOn(const Graph& body, size_t i)
+{
+    if (i >= body.outputs.size() || i >= body.inputs.size()) return false;
+    ValueId value = body.outputs[i].value;
+    while (value.valid() && value != body.inputs[i] && body.value(value).role == ValueRole::result) {
+        const Operator& op = body.op(body.value(value).producer);
+        if (op.kind.name != "Identity" || op.inputs.empty()) return false;
+        value = op.inputs[0];
+    }
+    return value.valid() && value == body.inputs[i];
+}
+
 Status branchTypesAgree(const Model& model, const Graph& graph, const Operator& op, GraphId branch)
 {
     return checkOutputTypes(model, graph, branch, op.results);

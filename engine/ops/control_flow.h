@@ -38,6 +38,9 @@ CallForm callForm(const Operator& op);
 /// agree. Result dtypes of branches are left to branchTypesAgree. Errors: badFile, "C4: …", without the operator's place.
 Status checkCall(const Model& model, const Graph& graph, const Operator& op);
 
+/// Whether the body of a loop hands its input `i` on as it is.
+bool bodyHandsOn(const Graph& body, size_t i);
+
 /// What only the branch that is taken must obey: its outputs have the dtypes of the operator's results.
 Status branchTypesAgree(const Model& model, const Graph& graph, const Operator& op, GraphId branch);
 
