@@ -1,5 +1,6 @@
 // TensorArrays of TensorFlow 1 as lists. The array itself is what its flow leads through. Its gradient, which loops add to behind its
 // handle, is a list of its own that goes where the handle goes: zeros like the array, once the first gradient is asked for.
+#include "converters/passes/array_stacks.h"
 #include "converters/passes/handle_threading.h"
 #include "converters/passes/pass.h"
 #include "engine/ops/control_flow.h"
@@ -22,15 +23,6 @@ bool writes(const Operator& op)
     return isNamed(op, "TensorArrayWriteV3") || isNamed(op, "TensorArrayScatterV3") || isNamed(op, "TensorArraySplitV3");
 }
 
-/// Of a stack whose elements are handles: gradients of loops in loops keep the arrays of the inner one so.
-bool holdsHandles(const Operator& op)
-{
-    const char* const key = isNamed(op, "StackPushV2") ? "T" : isNamed(op, "StackV2") || isNamed(op, "StackPopV2") ? "elem_type" : "";
-    const Attribute* const said = *key ? findAttribute(op.attributes, key) : nullptr;
-    const auto* const dtype = said ? said->as<DType>() : nullptr;
-    return dtype && *dtype == DType::resource;
-}
-
 HandleFlow::Kind madeByArrays(const Operator& op, size_t result, const std::vector<HandleFlow::Kind>& operands)
 {
     if (isNamed(op, "TensorArrayV3")) return result == 0 ? HandleFlow::handle : HandleFlow::flow;
@@ -44,9 +36,10 @@ HandleFlow::Kind madeByArrays(const Operator& op, size_t result, const std::vect
 
 bool isState(HandleFlow::Kind kind) { return kind == HandleFlow::handle || kind == HandleFlow::gradient; }
 
-std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow)
+std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow, const ArrayStacks& stacks)
 {
     std::vector<Declined> found;
+    std::map<int32_t, size_t> takenIn; // which arrays come from stacks in which graph
     for (size_t g = 0; g < model.graphs.size(); ++g)
         for (const Operator& op : model.graphs[g].operators) {
             const std::vector<HandleFlow::Kind> operands = flow.operandsOf(g, op);
@@ -54,6 +47,12 @@ std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow)
             if (isGradient && operands[0] != HandleFlow::handle) found.push_back({op.name, "a gradient of a gradient"});
             if (holdsHandles(op) && isNamed(op, "StackPushV2") && operands.back() != HandleFlow::handle)
                 found.push_back({op.name, "it pushes what is no TensorArray"});
+            if (holdsHandles(op) && isNamed(op, "StackPopV2")) {
+                const int32_t array = stacks.arrayOf(g, op);
+                if (array < 0) found.push_back({op.name, "it is not known which TensorArray it gives"});
+                else if (takenIn.try_emplace(array, g).first->second != g)
+                    found.push_back({op.name, "it gives a TensorArray that another function takes from a stack, too"});
+            }
             if (op.kind.name.starts_with("Stack") && !operands.empty() && isState(operands[0]))
                 found.push_back({op.name, "its stack comes from a stack"});
             const bool isKnown = isGradient || isLoop(op) || isBranchOrCall(op) || isNamed(op, "Identity") || holdsHandles(op) ||
@@ -68,9 +67,10 @@ std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow)
 
 class ArrayThreading final : public HandleThreading {
 public:
-    ArrayThreading(Model& model, const HandleFlow& flow, size_t graph, bool isCalled)
+    ArrayThreading(Model& model, const HandleFlow& flow, size_t graph, bool isCalled, const ArrayStacks& stacks)
         : HandleThreading(model, flow, graph, isCalled),
-          m_model(flow.model())
+          m_model(flow.model()),
+          m_stacks(stacks)
     {
         const Graph& before = m_editor.graph();
         for (bool grows = true; grows;) {
@@ -113,6 +113,8 @@ private:
         const ValueId array = op.results[0];
         m_editor.setAttribute(id, "elem_type", DType::variant);
         m_editor.setType(array, list());
+        const int32_t root = m_taken.try_emplace(m_stacks.arrayOf(m_graph, op), array.index).first->second;
+        if (root != array.index) return alias(array, root); // it was taken from another stack
         begin(array, array);
         m_array.emplace(array.index, array.index);
         m_flowNow[array.index] = array;
@@ -362,6 +364,8 @@ private:
     }
 
     const Model& m_model;
+    const ArrayStacks& m_stacks;
+    std::map<int32_t, int32_t> m_taken;   ///< roots of what stacks gave, by the number of the array
     std::map<int32_t, int32_t> m_array;   ///< of handles and flows: the array's handle
     std::map<int32_t, ValueId> m_flowNow; ///< by array of this graph: the list that it is at this point
     std::set<int32_t> m_hasGradient;
@@ -378,11 +382,11 @@ Result<RewriteReport> turnArraysIntoLists(Model& model, const PassContext&)
     LS_CHECK_OK(needsTensorFlow(model));
     RewriteReport report;
     const HandleFlow flow(model, madeByArrays);
-    report.declined = obstaclesOf(model, flow);
+    const ArrayStacks stacks(model);
+    report.declined = obstaclesOf(model, flow, stacks);
     if (!report.declined.empty()) return report;
-    LS_TRY(report,
-           threadAll(model, flow, [](Model& edited, const HandleFlow& f, size_t g, bool isCalled) -> std::unique_ptr<HandleThreading> {
-               return std::make_unique<ArrayThreading>(edited, f, g, isCalled);
+    LS_TRY(report, threadAll(model, flow, [&](Model& edited, const HandleFlow& f, size_t g, bool isCalled) {
+               return std::unique_ptr<HandleThreading>(std::make_unique<ArrayThreading>(edited, f, g, isCalled, stacks));
            }));
     for (size_t g = 0; report.declined.empty() && g < model.graphs.size(); ++g) { // stacks whose elements are lists now
         std::vector<OperatorId> stacks = operatorsNamed(model.graphs[g], {"StackV2"});

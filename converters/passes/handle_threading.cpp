@@ -183,7 +183,7 @@ ValueId HandleThreading::anyShape(OperatorId id)
     return made;
 }
 
-Result<RewriteReport> threadAll(Model& model, const HandleFlow& flow, MakeThreading make)
+Result<RewriteReport> threadAll(Model& model, const HandleFlow& flow, const MakeThreading& make)
 {
     std::set<GraphId> called;
     for (const Graph& graph : model.graphs)

@@ -9,6 +9,7 @@
 #include "engine/transform/gradient/activity.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -103,9 +104,9 @@ private:
     std::vector<Declined> m_obstacles;
 };
 
-using MakeThreading = std::unique_ptr<HandleThreading> (*)(Model& model, const HandleFlow& flow, size_t graph, bool isCalled);
+using MakeThreading = std::function<std::unique_ptr<HandleThreading>(Model& model, const HandleFlow& flow, size_t graph, bool isCalled)>;
 
 /// Every graph that such handles are in; all of them, or none and the reason.
-Result<RewriteReport> threadAll(Model& model, const HandleFlow& flow, MakeThreading make);
+Result<RewriteReport> threadAll(Model& model, const HandleFlow& flow, const MakeThreading& make);
 
 } // namespace loopscope
