@@ -314,6 +314,13 @@ bool CellLoop::numbersIn(ValueId value, Numbers& numbers, int depth) const
     return true;
 }
 
+std::optional<StoredWeights> CellLoop::bytesIn(ValueId value) const
+{
+    const int argument = argumentOf(*m_body, value);
+    if (argument < 0) return storedWeights(*m_body, value);
+    return isInvariant(static_cast<size_t>(argument)) ? storedWeights(m_graph, m_op.inputs[static_cast<size_t>(argument)]) : std::nullopt;
+}
+
 OperatorId CellLoop::put(OperatorDraft draft, ValueId value)
 {
     GraphEditor& editor = m_site.editor();
@@ -345,8 +352,8 @@ void CellLoop::collect(ValueId value, std::vector<OperatorId>& found) const
     if (!value.valid() || m_graph.value(value).role != ValueRole::result || found.size() > 64) return;
     const OperatorId producer = m_graph.value(value).producer;
     const Operator& op = m_graph.op(producer);
-    static constexpr std::array<std::string_view, 8> kServants = {"Const", "TensorListReserve", "TensorListFromTensor", "reduce_max",
-                                                                  "Range", "identity",          "strided_slice",        "shape"};
+    static constexpr std::array<std::string_view, 10> kServants = {
+        "Const", "TensorListReserve", "TensorListFromTensor", "reduce_max", "Range", "identity", "strided_slice", "shape", "fill", "pack"};
     if (std::ranges::find(kServants, cellKind(op)) == kServants.end() || m_site.isAskedFor(producer)) return;
     if (std::ranges::find(found, producer) != found.end()) return;
     found.push_back(producer);

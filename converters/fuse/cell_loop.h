@@ -3,6 +3,7 @@
 #pragma once
 
 #include "converters/fuse/cells.h"
+#include "converters/fuse/hybrid_weights.h"
 #include "converters/fuse/site.h"
 
 #include <cstddef>
@@ -49,6 +50,9 @@ public:
 
     /// Numbers of the body: a constant, an operand of the loop that does not change, or a part of one along its first dimension.
     bool numbersIn(ValueId value, Numbers& numbers, int depth = 0) const;
+
+    /// The same of bytes with scales.
+    std::optional<StoredWeights> bytesIn(ValueId value) const;
 
     /// `draft` gives what `value` was: in its place, or before the loop where that is nothing's.
     OperatorId put(OperatorDraft draft, ValueId value);

@@ -17,6 +17,16 @@ bool isLastAxis(std::optional<int64_t> axis, const Shape& shape)
     return axis && (*axis == -1 || (shape.hasRank() ? *axis == shape.rank() - 1 : *axis == 1));
 }
 
+/// Whether a slice of a matrix takes all its rows, however many there are.
+bool takesAllRows(const Graph& graph, const Operator& op, const Shape& whole, const Shape& part)
+{
+    if (whole[0] >= 0 && part[0] >= 0) return whole[0] == part[0];
+    if (cellKind(op) == "strided_slice")
+        return (attributeInt(op.attributes, "begin_mask", 0) & attributeInt(op.attributes, "end_mask", 0) & 1) != 0;
+    const auto sizes = integersIn(graph, op.inputs[2]);
+    return sizes && sizes->size() == 2 && sizes->front() == -1;
+}
+
 /// Where a slice of the last dimension begins; nothing: it is another slice.
 std::optional<int64_t> sliceBegin(const Graph& graph, const Operator& op, const Shape& whole)
 {
@@ -87,6 +97,18 @@ std::string_view cellKind(const Operator& op)
     return found != kNames.end() ? found->second : neutralKind(op.kind);
 }
 
+std::vector<std::string> einsumLetters(const Operator& op)
+{
+    if (op.kind.name != "Einsum" || op.inputs.size() != 2) return {};
+    const std::string_view equation = attributeString(op.attributes, "equation", "");
+    std::vector<std::string> parts(1);
+    for (const char c : equation) {
+        if (c == ',' || c == '>') parts.emplace_back();
+        else if (c != '-' && c != ' ') parts.back().push_back(c);
+    }
+    return parts.size() == 3 ? parts : std::vector<std::string>();
+}
+
 std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value)
 {
     const Operator* const op = producerIn(graph, value);
@@ -94,11 +116,12 @@ std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value
     const std::string_view kind = neutralKind(op->kind);
     const bool isDense = kind == "fully_connected", isOwn = op->kind.dialect == "tfl";
     if (!isDense && kind != "batch_matmul") return std::nullopt;
-    WeightedProduct product = {behindIdentities(graph, op->inputs[0]), op->inputs[1], {}, false};
+    WeightedProduct product = {behindIdentities(graph, op->inputs[0]), op->inputs[1], {}, false, false};
     if (isDense && isOwn) {
         if (attributeWord(op->attributes, "weights_format", "DEFAULT") != "DEFAULT") return std::nullopt;
         if (op->inputs.size() > 2) product.bias = op->inputs[2];
         product.isTurned = true;
+        product.isAsymmetric = attributeBool(op->attributes, "asymmetric_quantize_inputs", false);
         return product;
     }
     if (attributeBool(op->attributes, isDense ? "transpose_a" : "adj_x", false)) return std::nullopt;
@@ -123,8 +146,8 @@ SumPart partOfSum(const Graph& graph, ValueId value, int parts)
     if (!isSlice) return {};
     const ValueId sum = behindIdentities(graph, op.inputs[0]);
     const Shape &whole = graph.value(sum).type.shape, &part = at.type.shape;
-    if (!whole.isStatic() || !part.isStatic() || whole.rank() != 2 || part.rank() != 2) return {};
-    if (part[0] != whole[0] || part[1] * parts != whole[1] || part[1] == 0) return {};
+    if (!whole.hasRank() || !part.hasRank() || whole.rank() != 2 || part.rank() != 2) return {};
+    if (part[1] * parts != whole[1] || part[1] <= 0 || !takesAllRows(graph, op, whole, part)) return {};
     const auto from = sliceBegin(graph, op, whole);
     return from && *from >= 0 && *from % part[1] == 0 ? SumPart{sum, static_cast<int>(*from / part[1])} : SumPart();
 }

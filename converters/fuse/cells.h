@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,10 +25,14 @@ std::optional<Numbers> floatsIn(const Graph& graph, ValueId value);
 /// Which name both dialects' operators have here: `split`, `strided_slice`, `slice`, `unpack`; else neutralKind.
 std::string_view cellKind(const Operator& op);
 
+/// The letters of the operands and of the result of an Einsum of two operands; empty: it is another operator, or written otherwise.
+std::vector<std::string> einsumLetters(const Operator& op);
+
 /// left · weights (+ bias)
 struct WeightedProduct {
     ValueId left, weights, bias; ///< no bias: invalid
     bool isTurned = false;       ///< a row of the weights is what a column is elsewhere, as TFLite has them
+    bool isAsymmetric = false;   ///< with weights of bytes: how the other operand is rounded
 };
 std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value);
 

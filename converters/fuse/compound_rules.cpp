@@ -7,9 +7,6 @@
 
 namespace loopscope::fusing {
 
-namespace {
-
-/// The axis of a reduction `name`, and whether it keeps the dimension.
 std::string lastAxis(Site& site, const Match& match, std::string_view name, bool keepsDims)
 {
     const OperatorId id = match.op(name);
@@ -25,6 +22,8 @@ std::string lastAxis(Site& site, const Match& match, std::string_view name, bool
         return site.described(id) + " does not keep the dimension: it broadcasts along another axis";
     return "";
 }
+
+namespace {
 
 std::string softmaxCondition(Site& site, const Match& match)
 {
@@ -51,6 +50,17 @@ std::string rootCondition(Site& site, const Match& match)
     const Numbers& epsilon = *site.constants().floats(match.value("$e"));
     if (!epsilon.isOne() || !(epsilon.values[0] >= 0 && epsilon.values[0] <= 1.0001e-6F))
         return "epsilon " + std::to_string(epsilon.values[0]) + " would be lost: the operator's own is 1e-6 of the norm";
+    return "";
+}
+
+/// What the inverse of the norm is held below: the operator divides by 1e-6 at least.
+std::string inverseCondition(Site& site, const Match& match)
+{
+    std::string reason = lastAxis(site, match, "sum", true);
+    if (!reason.empty()) return reason;
+    const Numbers& most = *site.constants().floats(match.value("$e"));
+    if (!most.isOne() || !(most.values[0] >= 0.9999e6F))
+        return "norms below " + std::to_string(1 / most.values[0]) + " would be lost: the operator's own limit is 1e-6";
     return "";
 }
 
@@ -115,6 +125,17 @@ std::vector<std::string> roundedHardSwishes()
     return patterns;
 }
 
+std::vector<std::string> softmaxes()
+{
+    std::vector<std::string> patterns = {
+        "div(exp(sub(x, max:reduce_max(x, ?axis))), sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis))",
+        "mul(exp(sub(x, max:reduce_max(x, ?axis))), div(1, sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))",
+        "prod(exp(sub(x, max:reduce_max(x, ?axis))), inv(sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))"};
+    for (const std::string& most : finiteMaxima())
+        patterns.push_back("div(e:exp(sub(x, " + most + ")), sum:sum(e:exp(sub(x, " + most + ")), ?axis))");
+    return patterns;
+}
+
 std::string roundedCondition(Site& site, const Match& match)
 {
     return site.described(match.op("r")) + " rounds to the steps of a scale on the way, which the operator does not";
@@ -151,13 +172,7 @@ std::span<const Rule> compoundRules()
           "prod(x, total(0.5, prod(0.5, tanh(prod(0.7978846, total(x, prod(0.044715, x, x, x)))))))",
           "prod(x, total(0.5, prod(0.5, tanh(prod(0.7978846, x, total(1, prod(0.044715, x, x)))))))"},
          "gelu(x) approximate=true"},
-        {"softmax",
-         kReal,
-         {"div(exp(sub(x, max:reduce_max(x, ?axis))), sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis))",
-          "mul(exp(sub(x, max:reduce_max(x, ?axis))), div(1, sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))",
-          "prod(exp(sub(x, max:reduce_max(x, ?axis))), inv(sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))"},
-         "softmax(x) beta=1.0",
-         softmaxCondition},
+        {"softmax", kReal, softmaxes(), "softmax(x) beta=1.0", softmaxCondition},
         {.name = "softmax-unshifted", // exp of more than this overflows
          .equality = kApproximate,
          .patterns = {"div(e:exp(x), sum:sum(e:exp(x), ?axis))", "mul(e:exp(x), div(1, sum:sum(e:exp(x), ?axis)))",
@@ -196,6 +211,13 @@ std::span<const Rule> compoundRules()
                    "prod(x, inv(maximum(sqrt(sum:sum(prod(x, x), ?axis)), $e)))"},
                   "l2_normalization(x)",
                   rootCondition},
+                 "sum", ">", 1e-12),
+        onDomain({"l2-norm-by-a-limited-inverse",
+                  kApproximate,
+                  {"mul(x, minimum(rsqrt(sum:sum(square(x), ?axis)), $e))", "mul(x, minimum(rsqrt(sum:sum(mul(x, x), ?axis)), $e))",
+                   "prod(x, minimum(rsqrt(sum:sum(prod(x, x), ?axis)), $e))"},
+                  "l2_normalization(x)",
+                  inverseCondition},
                  "sum", ">", 1e-12),
         onDomain({"l2-norm-beside-the-root", // what is added is 1e-5 of such a norm
                   kApproximate,

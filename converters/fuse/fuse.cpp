@@ -20,23 +20,23 @@ namespace {
 
 using namespace fusing;
 
-std::vector<const Rule*> rulesOf(std::span<const Rule> group)
+std::vector<const Rule*> rulesOf(std::initializer_list<std::span<const Rule>> groups)
 {
     std::vector<const Rule*> rules;
-    for (const Rule& rule : group) rules.push_back(&rule);
+    for (const auto& group : groups)
+        for (const Rule& rule : group) rules.push_back(&rule);
     return rules;
 }
 
+std::vector<const Rule*> reverseRules() { return rulesOf({unfuseRules(), unfuseRecurrentRules()}); }
+
 std::vector<const Rule*> allRules()
 {
-    std::vector<const Rule*> rules;
-    for (const auto& group :
-         {compoundRules(),  elementRules(),   spellingRules(), circleRules(),     stablehloRules(),     affineRules(),
-          beforeRules(),    paddingRules(),   movementRules(), reorderRules(),    movedElementRules(),  broadcastRules(),
-          choiceRules(),    selectionRules(), oneHotRules(),   productRules(),    quantizedRules(),     cropRules(),
-          recurrentRules(), attentionRules(), nameRules(),     activationRules(), preactivationRules(), circleSubstitutes()})
-        for (const Rule& rule : group) rules.push_back(&rule);
-    return rules;
+    return rulesOf({compoundRules(),      elementRules(),     spellingRules(),  logSumRules(),    circleRules(),   stablehloRules(),
+                    einsumRules(),        affineRules(),      beforeRules(),    paddingRules(),   movementRules(), reorderRules(),
+                    movedElementRules(),  broadcastRules(),   choiceRules(),    selectionRules(), oneHotRules(),   productRules(),
+                    quantizedRules(),     cropRules(),        recurrentRules(), attentionRules(), nameRules(),     activationRules(),
+                    preactivationRules(), circleSubstitutes()});
 }
 
 constexpr std::string_view kComposites = "composites", kCompositeOperator = "composite-operator";
@@ -56,7 +56,7 @@ Result<RuleTable> tableOf(const FusionOptions& options)
         if (std::ranges::find(skipped, name) != skipped.end()) return false;
         return only.empty() || std::ranges::find(only, name) != only.end();
     };
-    for (const Rule* rule : options.isReverse ? rulesOf(unfuseRules()) : allRules()) {
+    for (const Rule* rule : options.isReverse ? reverseRules() : allRules()) {
         names.push_back(rule->name);
         if (!isUsed(rule->name) || (rule->name == kCompositeOperator && options.composites != Composites::operators)) continue;
         for (const std::string& root : rootsOf(*rule)) (rule->isLate ? table.late : table.early)[root].push_back(rule);
@@ -334,7 +334,7 @@ std::vector<FusionRuleInfo> fusionRules()
 {
     std::vector<FusionRuleInfo> rules;
     for (const Rule* rule : allRules()) rules.push_back({rule->name, rule->equality, rule->patterns});
-    for (const Rule* rule : rulesOf(unfuseRules())) rules.push_back({rule->name, rule->equality, rule->patterns});
+    for (const Rule* rule : reverseRules()) rules.push_back({rule->name, rule->equality, rule->patterns});
     rules.push_back({std::string(kComposites), FusionEquality::approximate, {}});
     return rules;
 }

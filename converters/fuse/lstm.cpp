@@ -1,6 +1,7 @@
 #include "converters/fuse/lstm.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace loopscope::fusing {
 
@@ -287,23 +288,32 @@ OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& nam
         if (!of.values.empty()) std::copy_n(of.values.begin() + weights.gates[k] * cells, cells, values.begin());
         return values;
     };
+    const auto matrix = [&](const char* what, size_t k, const Numbers& of, const std::vector<float>& scales, int64_t width) {
+        const std::vector<float> values = gate(of, k, width);
+        const Shape shape = weights.isDiagonal && &of == &weights.recurrent ? Shape{cells} : Shape{cells, of.shape[0]};
+        const std::string id = name + what + kGates[k];
+        if (scales.empty()) return site.constant(id, shape, std::span<const float>(values), before);
+        const std::vector<int8_t> bytes(values.begin(), values.end());
+        auto quantization = std::make_shared<Quantization>();
+        quantization->kind = Quantization::Kind::affine;
+        quantization->scales = {scales[static_cast<size_t>(weights.gates[k] * width)]};
+        quantization->zeroPoints = {0};
+        return site.constant(id, TensorType(DType::i8, shape, std::move(quantization)), std::as_bytes(std::span(bytes)), before);
+    };
     OperatorDraft draft;
     draft.kind = {"tfl", node.isSequence ? "unidirectional_sequence_lstm" : "lstm"};
     draft.attributes = {
         {"act", Word{node.activation}}, {"cell_clip", floatAttribute(0)}, {"proj_clip", floatAttribute(0)}, {"@stateless", true}};
     if (node.isSequence) draft.attributes.push_back({"time_major", node.isTimeMajor});
     if (weights.isDiagonal) draft.attributes.push_back({"diagonal_recurrent_tensors", true});
+    if (weights.isAsymmetric) draft.attributes.push_back({"asymmetric_quantize_inputs", true});
     draft.inputs.assign(24, ValueId());
     draft.inputs[0] = node.input;
     for (size_t k = 0; k < 4; ++k) {
         if (weights.gates[k] < 0) continue;
         const std::string suffix = std::string("_") + kGates[k];
-        draft.inputs[1 + k] = site.constant(name + "/kernel" + suffix, {cells, weights.kernel.shape[0]},
-                                            std::span<const float>(gate(weights.kernel, k, cells)), before);
-        const std::vector<float> recurrent = gate(weights.recurrent, k, weights.isDiagonal ? 1 : cells);
-        draft.inputs[5 + k] =
-            site.constant(name + "/recurrent" + suffix, weights.isDiagonal ? Shape{cells} : Shape{cells, weights.recurrent.shape[0]},
-                          std::span<const float>(recurrent), before);
+        draft.inputs[1 + k] = matrix("/kernel_", k, weights.kernel, weights.kernelScales, cells);
+        draft.inputs[5 + k] = matrix("/recurrent_", k, weights.recurrent, weights.recurrentScales, weights.isDiagonal ? 1 : cells);
         draft.inputs[12 + k] = site.constant(name + "/bias" + suffix, {cells}, std::span<const float>(vector(weights.bias, k)), before);
         if (!weights.norm.values.empty())
             draft.inputs[20 + k] = site.constant(name + "/norm" + suffix, {cells}, std::span<const float>(vector(weights.norm, k)), before);

@@ -60,6 +60,9 @@ struct LstmWeights {
     Numbers projection; ///< [cells, outputs]; empty: none
     Numbers norm;       ///< [4 · cells]; empty: none
     GateOrder gates = kKerasGates;
+    /// Of each column: then kernel and recurrent hold bytes. Empty: they hold what they are.
+    std::vector<float> kernelScales, recurrentScales;
+    bool isAsymmetric = false; ///< bytes are multiplied with operands that are rounded around a zero point
     bool isDiagonal = false;
     int64_t parts() const { return gates[0] < 0 ? 3 : 4; } ///< of the columns
 };

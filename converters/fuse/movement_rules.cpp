@@ -85,13 +85,24 @@ Outcome reshapeTwice(Site& site, OperatorId root)
 }
 
 /// A reshape to the shape that there was.
+/// Whether a reshape that says all dimensions but one leaves a tensor of which that one is not known as it is.
+bool keepsOpenShape(Site& site, const Operator& op, const Shape& shape)
+{
+    const auto target = op.inputs.size() > 1 ? site.constants().integers(op.inputs[1]) : std::nullopt;
+    if (!target || !shape.hasRank() || static_cast<int>(target->size()) != shape.rank()) return false;
+    for (int d = 0; d < shape.rank(); ++d)
+        if ((*target)[static_cast<size_t>(d)] != shape[d] || shape[d] == 0) return false;
+    return std::ranges::count(*target, -1) == 1;
+}
+
 Outcome reshapeToItself(Site& site, OperatorId root)
 {
     const Operator op = site.editor().op(root);
     const TensorType &from = site.typeOf(op.inputs.at(0)), &to = site.typeOf(op.results[0]);
-    if (site.isTensorFlow() || !from.shape.isStatic() || from.shape != to.shape || from.signature || to.signature ||
+    if (site.isTensorFlow() || from.shape != to.shape || from.dynamicShape() != to.dynamicShape() ||
         !sameQuantization(from.quantization, to.quantization) || site.namesOutput(root))
         return Outcome::nothing();
+    if (!from.dynamicShape().isStatic() && !keepsOpenShape(site, op, from.dynamicShape())) return Outcome::nothing();
     site.bypass(root, op.inputs[0], {root});
     return {root, "no reshape", "", "", {}};
 }

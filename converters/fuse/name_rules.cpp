@@ -15,18 +15,6 @@ bool isOneOf(std::string_view kind, std::initializer_list<std::string_view> kind
 
 // --- Attention --------------------------------------------------------------------------------------------------------------------------
 
-/// The letters of an Einsum's operands and result; empty: it is written otherwise.
-std::vector<std::string> lettersOf(const Operator& op)
-{
-    const std::string_view equation = attributeString(op.attributes, "equation", "");
-    std::vector<std::string> parts(1);
-    for (const char c : equation) {
-        if (c == ',' || c == '>') parts.emplace_back();
-        else if (c != '-' && c != ' ') parts.back().push_back(c);
-    }
-    return parts.size() == 3 && op.inputs.size() == 2 ? parts : std::vector<std::string>();
-}
-
 class AttentionFinder {
 public:
     explicit AttentionFinder(Site& site) : m_site(site), m_graph(site.editor().graph()) {}
@@ -62,7 +50,7 @@ private:
     {
         const std::string_view kind = neutralKind(op.kind);
         if (op.kind.name == "Einsum") {
-            const std::vector<std::string> letters = lettersOf(op);
+            const std::vector<std::string> letters = einsumLetters(op);
             if (letters.empty() || letters[k].empty()) return false;
             const char last = letters[k].back();
             return letters[1 - k].find(last) != std::string::npos && letters[2].find(last) == std::string::npos;

@@ -53,6 +53,8 @@ struct Rule {
 std::span<const Rule> compoundRules();
 std::span<const Rule> elementRules();
 std::span<const Rule> spellingRules();
+std::span<const Rule> logSumRules();
+std::span<const Rule> einsumRules();
 std::span<const Rule> circleRules();
 std::span<const Rule> affineRules();
 std::span<const Rule> beforeRules();
@@ -75,6 +77,13 @@ std::span<const Rule> cropRules();
 std::span<const Rule> preactivationRules();
 std::span<const Rule> circleSubstitutes();
 std::span<const Rule> unfuseRules(); ///< the other way; only with FusionOptions::isReverse
+std::span<const Rule> unfuseRecurrentRules();
+
+/// Why the reduction that a pattern names `name` is not over the last dimension alone, or does not keep it; empty: it is so.
+std::string lastAxis(Site& site, const Match& match, std::string_view name, bool keepsDims);
+
+/// Expressions for the largest x, or 0 where that is infinite.
+const std::vector<std::string>& finiteMaxima();
 
 /// The operators at which a pattern may begin.
 std::vector<std::string> rootsOf(const Rule& rule);

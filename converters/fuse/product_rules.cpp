@@ -66,7 +66,7 @@ Outcome productOfOne(Site& site, OperatorId root)
 Outcome productWithConstant(Site& site, OperatorId root)
 {
     const Operator op = site.editor().op(root);
-    if (op.kind.dialect != "tfl" || op.inputs.size() != 2 || site.typeOf(op.results[0]).dtype != DType::f32) return Outcome::nothing();
+    if (op.inputs.size() != 2 || site.typeOf(op.results[0]).dtype != DType::f32) return Outcome::nothing();
     const Numbers* const matrix = site.constants().floats(op.inputs[1]);
     if (matrix == nullptr || matrix->shape.rank() < 2) return Outcome::nothing();
     if (matrix->shape.rank() != 2) return Outcome::declined("FULLY_CONNECTED", "there are several constant matrices");

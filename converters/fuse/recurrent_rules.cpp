@@ -5,6 +5,7 @@
 #include "converters/fuse/pattern.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace loopscope::fusing {
 
@@ -152,7 +153,7 @@ private:
         if (m_state < 0 || m_loop.next(static_cast<size_t>(m_state)) != m_cell.nextCell) return refused("the cell state is not carried");
         for (const int k : {m_output, m_state}) {
             const Value& value = m_loop.initial(static_cast<size_t>(k));
-            if (!value.type.shape.isStatic()) return refused("the batch size of h0 and c0 is unknown");
+            if (!value.type.dynamicShape().isStatic()) return refused("the batch size of h0 and c0 is unknown");
             if (value.type.dtype != DType::f32) return refused("states are " + std::string(dtypeName(value.type.dtype)));
             if (!m_site.isTensorFlow() && !isZeros(static_cast<size_t>(k)))
                 return refused("'" + value.id + "' is not zeros, which the states of TFLite's operator begin with");
@@ -164,7 +165,10 @@ private:
 
     bool isZeros(size_t k)
     {
-        const Numbers* const numbers = m_site.constants().floats(m_site.behindIdentities(m_loop.op().inputs[k]));
+        ValueId value = m_site.behindIdentities(m_loop.op().inputs[k]);
+        const OperatorId producer = m_site.producer(value);
+        if (producer.valid() && cellKind(m_site.editor().op(producer)) == "fill") value = m_site.editor().op(producer).inputs.at(1);
+        const Numbers* const numbers = m_site.constants().floats(value);
         return numbers != nullptr && std::ranges::all_of(numbers->values, [](float value) { return value == 0; });
     }
 
@@ -180,17 +184,31 @@ private:
     std::string readWeights()
     {
         m_weights.gates = m_cell.gates;
-        for (const auto& [product, to] :
-             {std::pair(&m_cell.kernel, &m_weights.kernel), std::pair(&m_cell.recurrent, &m_weights.recurrent)}) {
-            if (!m_loop.numbersIn(product->weights, *to)) return noConstants(product->weights);
+        for (const auto& [product, to, scales] : {std::tuple(&m_cell.kernel, &m_weights.kernel, &m_weights.kernelScales),
+                                                  std::tuple(&m_cell.recurrent, &m_weights.recurrent, &m_weights.recurrentScales)}) {
+            std::optional<StoredWeights> stored = m_loop.bytesIn(product->weights);
+            if (stored && (product->isTurned || stored->scales.size() == 1)) {
+                *to = std::move(stored->bytes);
+                *scales = std::move(stored->scales);
+            } else if (!m_loop.numbersIn(product->weights, *to)) {
+                return noConstants(product->weights);
+            }
             *to = straightWeights(std::move(*to), product->isTurned);
+        }
+        if (m_weights.kernelScales.empty() != m_weights.recurrentScales.empty())
+            return "the weights of one product are bytes with scales, those of the other are floats";
+        if (!m_weights.kernelScales.empty()) {
+            if (m_cell.kernel.isAsymmetric != m_cell.recurrent.isAsymmetric)
+                return "one product rounds its operand around a zero point, the other does not";
+            m_weights.isAsymmetric = m_cell.kernel.isAsymmetric;
         }
         for (const ValueId bias : m_cell.biases) {
             Numbers numbers;
             if (!m_loop.numbersIn(bias, numbers)) return "the bias is no constant: '" + m_loop.body().value(bias).id + "'";
             if (!addBias(m_weights, numbers)) return "the biases are of different sizes";
         }
-        return unfitWeights(m_weights, m_loop.shape()[2]);
+        if (std::string reason = unfitWeights(m_weights, m_loop.shape()[2]); !reason.empty()) return reason;
+        return unifyScales(m_weights, m_site.nearness(), m_note);
     }
 
     Outcome writeLstm()
@@ -223,7 +241,10 @@ private:
         }
         const ValueId last = m_loop.op().results[output];
         if (!m_site.editor().uses(last).empty()) m_loop.put(lastStepDraft(m_site, sequence, 0, false, name + "/last", m_id), last);
-        return m_loop.finish(made);
+        Outcome outcome = m_loop.finish(made);
+        outcome.isApproximate = !m_weights.kernelScales.empty(); // what lies between two steps of a scale may be rounded to either
+        outcome.note = m_note;
+        return outcome;
     }
 
     Site& m_site;
@@ -236,6 +257,7 @@ private:
     bool m_isMasked = false;
     int m_output = -1, m_state = -1; ///< which carried values are h and c
     LstmWeights m_weights;
+    std::string m_note;
 };
 
 Outcome loopedLstm(Site& site, OperatorId root) { return LoopReader(site, root, false).read(); }

@@ -105,6 +105,22 @@ int64_t lastDimension(Site& site, const Operator& reshape, const Affine& affine)
     return target && !target->empty() ? target->back() : -1;
 }
 
+/// Whether a constant behind a reshape of a product has one number for each channel, which the reshape may have made several dimensions of.
+bool isForChannels(Site& site, const Operator& reshape, const Affine& affine, const Numbers& constant)
+{
+    if (static_cast<int64_t>(constant.values.size()) != affine.channels) return false;
+    if (constant.shape.rank() == 1) return lastDimension(site, reshape, affine) == affine.channels;
+    const auto target = reshape.inputs.size() > 1 ? site.constants().integers(reshape.inputs[1]) : std::nullopt;
+    if (!target || target->size() > 4) return false; // sums of more dimensions are no operator's of every runtime
+    int64_t together = 1;                            // the last dimensions are the channels, and the constant has them all
+    for (int d = 1; together < affine.channels && d <= static_cast<int>(target->size()); ++d) {
+        const int64_t size = (*target)[target->size() - static_cast<size_t>(d)];
+        if (size < 1 || d > constant.shape.rank() || constant.shape[constant.shape.rank() - d] != size) return false;
+        together *= size;
+    }
+    return together == affine.channels;
+}
+
 /// A bias or an activation behind a reshape of a product goes before it, where the product can take it in.
 Outcome beforeReshape(Site& site, OperatorId root)
 {
@@ -128,8 +144,7 @@ Outcome beforeReshape(Site& site, OperatorId root)
     if (!isUnary) {
         const Numbers* const constant = site.constants().floats(outer.inputs[1 - side]);
         if (constant == nullptr || (kind == "sub" && side == 1)) return Outcome::nothing();
-        if (!constant->isOne() && (constant->shape.rank() != 1 || lastDimension(site, reshape, *affine) != affine->channels ||
-                                   static_cast<int64_t>(constant->values.size()) != affine->channels))
+        if (!constant->isOne() && !isForChannels(site, reshape, *affine, *constant))
             return Outcome::declined(to, "behind the reshape the constant is not one number for each channel");
     }
     if (std::optional<std::string> reason = site.outliveAny(ops, root)) return Outcome::declined(to, *reason);
@@ -139,10 +154,14 @@ Outcome beforeReshape(Site& site, OperatorId root)
     moved.attributes = outer.attributes;
     moved.inputs = outer.inputs;
     moved.inputs[side] = reshape.inputs[0];
+    if (const Numbers* const constant = isUnary ? nullptr : site.constants().floats(outer.inputs[1 - side]);
+        constant != nullptr && constant->shape.rank() > 1)
+        moved.inputs[1 - side] = site.constant(site.nameOf(root) + "/row", Shape{static_cast<int64_t>(constant->values.size())},
+                                               std::span<const float>(constant->values), middle);
     moved.results = {site.editor().value(reshape.inputs[0]).type};
     const OperatorId inner = site.editor().insert(std::move(moved), root, InsertPoint::before(middle));
     if (!isUnary && site.isTensorFlow()) // the constant may stand behind the reshape
-        if (const OperatorId source = site.editor().value(outer.inputs[1 - side]).producer; source.valid())
+        if (const OperatorId source = site.editor().value(site.editor().op(inner).inputs[1 - side]).producer; source.valid())
             site.editor().move(inner, InsertPoint::before(root));
     OperatorDraft draft;
     draft.kind = reshape.kind;

@@ -1,5 +1,6 @@
 // Parts of tensors: what takes all of it, what is taken apart and put together again, and what need not be computed because only a part
 // of it is taken.
+#include "converters/fuse/cells.h"
 #include "converters/fuse/pattern.h"
 
 #include <algorithm>
@@ -32,12 +33,16 @@ struct Box {
 /// A slice with constant bounds; none: it is something else, or more than a box.
 std::optional<Box> boxOf(Site& site, const Operator& op)
 {
-    const std::string_view kind = neutralKind(op.kind);
+    const std::string_view kind = cellKind(op);
     const bool isStrided = kind == "strided_slice";
     if ((!isStrided && kind != "slice") || op.inputs.size() != (isStrided ? 4U : 3U)) return std::nullopt;
     Box box{site.shapeOf(op.inputs[0]), {}, {}};
-    const auto begin = site.constants().integers(op.inputs[1]), end = site.constants().integers(op.inputs[2]);
+    auto begin = site.constants().integers(op.inputs[1]), end = site.constants().integers(op.inputs[2]);
     const auto rank = static_cast<size_t>(std::max(box.whole.hasRank() ? box.whole.rank() : 0, 0));
+    for (size_t d = begin ? begin->size() : rank; isStrided && begin && end && end->size() == d && d < rank; ++d) { // the rest is whole
+        begin->push_back(0);
+        end->push_back(box.whole[static_cast<int>(d)]);
+    }
     if (!box.whole.isStatic() || !begin || !end || begin->size() != rank || end->size() != rank) return std::nullopt;
     const auto mask = [&](const char* name) { return isStrided ? attributeInt(op.attributes, name, 0) : 0; };
     if (mask("ellipsis_mask") != 0 || mask("new_axis_mask") != 0 || attributeBool(op.attributes, "offset", false)) return std::nullopt;
@@ -110,12 +115,48 @@ Outcome plainSlice(Site& site, OperatorId root)
     return Outcome::made(site.fuse({root}, std::move(draft), {}));
 }
 
+/// The box that a value is, by a slice or by one behind a reshape that takes its dimension of size 1 away. `producer` takes it, and what
+/// computes the value is added to `ops`.
+std::optional<Box> boxBehind(Site& site, ValueId part, OperatorId& producer, std::vector<OperatorId>& ops)
+{
+    producer = site.producer(part, &ops);
+    if (!producer.valid()) return std::nullopt;
+    const std::string_view kind = neutralKind(site.editor().op(producer).kind);
+    const bool isReshaped = kind == "reshape" || kind == "squeeze";
+    const Shape shape = site.shapeOf(site.editor().op(producer).results[0]);
+    const OperatorId last = producer;
+    if (isReshaped) producer = site.producer(site.editor().op(last).inputs[0], &ops);
+    if (!producer.valid()) return std::nullopt;
+    std::optional<Box> box = boxOf(site, site.editor().op(producer));
+    ops.push_back(producer);
+    if (isReshaped) ops.push_back(last);
+    if (!box || !isReshaped) return box;
+    const int along = box->dimension();
+    if (box->shrunk >= 0 || along < 0 || box->size[static_cast<size_t>(along)] != 1) return std::nullopt;
+    Shape left;
+    for (int d = 0; d < box->whole.rank(); ++d)
+        if (d != along) left.append(box->whole[d]);
+    if (shape != left) return std::nullopt;
+    box->shrunk = along;
+    return box;
+}
+
+/// What is put together, and along which dimension; nothing: that is not known.
+std::optional<int64_t> joinedAlong(const Site& site, Operator& op)
+{
+    if (op.kind.name != "ConcatV2") return attributeInt(op.attributes, "axis", 0);
+    const auto axis = integersIn(site.editor().graph(), op.inputs.back());
+    op.inputs.pop_back();
+    return axis && axis->size() == 1 ? std::optional(axis->front()) : std::nullopt;
+}
+
 /// Slices that follow each other along one dimension, put together along it.
 Outcome slicesTogether(Site& site, OperatorId root)
 {
-    const Operator op = site.editor().op(root);
-    const bool packs = neutralKind(op.kind) == "pack";
+    Operator op = site.editor().op(root);
+    const bool packs = cellKind(op) == "pack";
     if (activationOf(op) != "NONE" || op.inputs.empty()) return Outcome::nothing();
+    const std::optional<int64_t> axis = joinedAlong(site, op);
     static const std::string to = "slices and pack cancel";
     std::vector<OperatorId> ops;
     ValueId whole;
@@ -123,8 +164,8 @@ Outcome slicesTogether(Site& site, OperatorId root)
     int64_t next = 0;
     Shape shape;
     for (const ValueId part : op.inputs) {
-        const OperatorId producer = site.producer(part, &ops);
-        const std::optional<Box> box = producer.valid() ? boxOf(site, site.editor().op(producer)) : std::nullopt;
+        OperatorId producer;
+        const std::optional<Box> box = boxBehind(site, part, producer, ops);
         if (!box || (packs != (box->shrunk >= 0))) return Outcome::nothing();
         const ValueId of = site.behindIdentities(site.editor().op(producer).inputs[0]);
         const int own = packs ? static_cast<int>(box->shrunk) : box->dimension();
@@ -137,11 +178,9 @@ Outcome slicesTogether(Site& site, OperatorId root)
         whole = of;
         along = own;
         shape = box->whole;
-        ops.push_back(producer);
     }
     if (next != shape[along]) return Outcome::declined(to, "the last " + std::to_string(shape[along] - next) + " are missing");
-    const int64_t axis = attributeInt(op.attributes, "axis", 0);
-    if ((axis < 0 ? axis + shape.rank() : axis) != along)
+    if (!axis || (*axis < 0 ? *axis + shape.rank() : *axis) != along)
         return Outcome::declined(to, "it is taken apart along one dimension and put together along another");
     ops.push_back(root);
     return insteadOf(site, root, whole, std::move(ops), to);
@@ -362,7 +401,7 @@ std::span<const Rule> selectionRules()
     constexpr auto kExact = FusionEquality::exact;
     constexpr auto kReal = FusionEquality::realEqual; // −0 + 0 is 0
     static const std::vector<Rule> rules = {
-        {.name = "slices-together", .equality = kExact, .roots = {"pack", "concatenation"}, .apply = slicesTogether},
+        {.name = "slices-together", .equality = kExact, .roots = {"pack", "concatenation", "Pack", "ConcatV2"}, .apply = slicesTogether},
         {.name = "plain-slice", .equality = kExact, .roots = {"slice", "strided_slice"}, .apply = plainSlice, .isLate = true},
         {.name = "part-before-type",
          .equality = kExact,
