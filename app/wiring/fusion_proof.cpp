@@ -234,7 +234,9 @@ private:
             const auto found = m_moments.find({graph, name});
             if (found == m_moments.end()) continue;
             const Array& first = found->second.front();
-            const bool fits = !type.shape.hasRank() || type.shape.rank() == first.shape.rank();
+            // A file of TFLite has no other word for a shape that it does not know than that of a scalar.
+            const bool isUnsaid = !type.shape.hasRank() || (m_original.dialect != Dialect::tf && name == id && type.shape.rank() == 0);
+            const bool fits = isUnsaid || type.shape.rank() == first.shape.rank();
             if (fits && (type.dtype == DType::unknown || type.dtype == first.dtype)) return &found->second;
         }
         return nullptr;
