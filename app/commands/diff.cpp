@@ -3,12 +3,10 @@
 #include "app/commands/diff_models.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
+#include "app/output/table.h"
 #include "app/wiring/signals.h"
-#include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
 #include "converters/formats.h"
-#include "converters/fuse/fuse.h"
-#include "engine/api/inputs/run_target.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/tensor/compare.h"
@@ -85,9 +83,30 @@ std::string shownText(const Shown& d, const Tolerance& tolerance)
     return line + "\n";
 }
 
+void addScopes(JsonWriter& json, const std::vector<ScopeSummary>& scopes)
+{
+    json.key("scopes").beginArray();
+    for (const ScopeSummary& scope : scopes)
+        json.beginObject()
+            .key("scope")
+            .value(scope.scope)
+            .key("depth")
+            .value(static_cast<int64_t>(scope.depth))
+            .key("operators")
+            .value(scope.operators)
+            .key("differing")
+            .value(scope.differing)
+            .key("only_a")
+            .value(scope.onlyHere)
+            .key("only_b")
+            .value(scope.onlyThere)
+            .endObject();
+    json.endArray();
+}
+
 /// Prints the outcome in either form; the exit code.
 int report(Console& console, bool equal, int64_t compared, const std::vector<Shown>& differences, const Tolerance& tolerance,
-           const std::string& what)
+           const std::string& what, const std::vector<ScopeSummary>* scopes = nullptr)
 {
     if (console.json()) {
         JsonWriter json;
@@ -99,6 +118,7 @@ int report(Console& console, bool equal, int64_t compared, const std::vector<Sho
             json.key("differences").beginArray();
             for (const Shown& d : differences) addShown(json, d);
             json.endArray();
+            if (scopes != nullptr) addScopes(json, *scopes);
         }
         console.line(json.endObject().text());
         return equal ? kEqual : kDifferent;
@@ -210,29 +230,24 @@ Result<int> diffArrays(const CommandContext& context, const std::string& a, cons
     return report(context.console, shown.empty(), 1, shown, tolerance, "array");
 }
 
-/// A TensorFlow model as a converter sees it: variables as constants, the bodies of what is called in their places.
-Status openWhole(Model& model)
+/// What differs where: scopes below each other.
+void showScopes(Console& console, const std::vector<ScopeSummary>& scopes)
 {
-    if (model.dialect != Dialect::tf) return {};
-    const Signature* const chosen = chooseSignature(model, "");
-    FusionOptions options;
-    options.signature = chosen != nullptr ? chosen->key : "";
-    options.root = rootOf(model, options.signature);
-    LS_TRY(options.selection, completeSelection(model, {}, options.signature));
-    options.keeps = options.selection->fetches;
-    LS_CHECK_OK(openForFusion(model, options));
-    LS_TRY(model, selectForRun(model, options.root, *options.selection));
-    return {};
+    if (scopes.size() < 2) return;
+    Table table({"scope", "operators", "differ", "only in A", "only in B"});
+    for (size_t column = 1; column < 5; ++column) table.align(column, Align::right);
+    const auto number = [&](int64_t count) { return count == 0 ? std::string() : console.number(count); };
+    for (const ScopeSummary& scope : scopes)
+        table.add({std::string(static_cast<size_t>(2 * scope.depth), ' ') + scope.scope, console.number(scope.operators),
+                   scope.isAlike() ? "alike" : number(scope.differing), number(scope.onlyHere), number(scope.onlyThere)});
+    console.print(table.text());
 }
 
 Result<int> diffModelFiles(const CommandContext& context, const std::string& a, const std::string& b)
 {
     LS_TRY(LoadedModel first, loadModel(a));
     LS_TRY(LoadedModel second, loadModel(b));
-    if ((first.model.dialect == Dialect::tf) != (second.model.dialect == Dialect::tf)) {
-        LS_CHECK_OK(openWhole(first.model));
-        LS_CHECK_OK(openWhole(second.model));
-    }
+    LS_CHECK_OK(openForDiff(first.model, second.model));
     const std::string difference = firstDifference(first.model, second.model);
     int64_t operators = 0;
     for (const Graph& graph : first.model.graphs) operators += static_cast<int64_t>(graph.operators.size());
@@ -252,8 +267,9 @@ Result<int> diffModelFiles(const CommandContext& context, const std::string& a, 
         if (diff.onlyA > 0) line += "; " + context.console.number(diff.onlyA) + " only in " + a;
         if (diff.onlyB > 0) line += "; " + context.console.number(diff.onlyB) + " only in " + b;
         context.console.line(line);
+        if (context.arguments.has("all")) showScopes(context.console, diff.scopes);
     }
-    return report(context.console, false, diff.paired, shown, {}, "operators");
+    return report(context.console, false, diff.paired, shown, {}, "operators", &diff.scopes);
 }
 
 } // namespace

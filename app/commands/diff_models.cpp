@@ -1,5 +1,8 @@
 #include "app/commands/diff_models.h"
 
+#include "app/wiring/tf_target.h"
+#include "converters/fuse/fuse.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/debug/graph_diff/graph_diff.h"
 #include "engine/debug/reference/operator_match.h"
 #include "engine/ir/text/printer.h"
@@ -48,9 +51,10 @@ public:
             const Found there = find(m_b, match.here);
             if (!there.op.valid() || hasNoResults(m_b, there)) continue;
             ++m_diff.onlyB;
+            note(m_b, there, ScopeState::onlyThere);
             add(match.here, "missing", "nothing", nameOf(m_b, there));
         }
-        return std::move(m_diff);
+        return finished();
     }
 
 private:
@@ -76,11 +80,13 @@ private:
                     kindsOf(m_b, b.graph, group.there));
             if (group.isMoved) add(place, "moved", "reads one operator", "reads another");
             if (m_diff.differences.size() > before && m_diff.differing == differing) ++m_diff.differing;
+            const ScopeState state = m_diff.differing == differing ? ScopeState::alike : ScopeState::differs;
+            for (const OperatorId op : group.here) note(m_a, {group.graph, op}, state);
             m_diff.paired += static_cast<int64_t>(group.here.size()) - 1;
         }
         const auto most = std::ranges::max_element(how, {}, [](const auto& entry) { return entry.second; });
         if (most != how.end()) m_diff.pairedBy = matchedByText(most->first);
-        return std::move(m_diff);
+        return finished();
     }
 
     void alone(const MatchedGroup& group)
@@ -88,10 +94,12 @@ private:
         if (group.there.empty()) {
             const Found own{group.graph, group.here.front()};
             ++m_diff.onlyA;
+            note(m_a, own, ScopeState::onlyHere);
             add(placeOf(m_a, own), "missing", nameOf(m_a, own), "nothing");
         } else {
             const Found other{group.graphThere, group.there.front()};
             ++m_diff.onlyB;
+            note(m_b, other, ScopeState::onlyThere);
             add(placeOf(m_b, other), "missing", "nothing", nameOf(m_b, other));
         }
     }
@@ -120,6 +128,18 @@ private:
     static bool hasNoResults(const Model& model, const Found& found) { return opOf(model, found).results.empty(); }
     static std::string nameOf(const Model& model, const Found& found) { return opOf(model, found).kind.full(); }
 
+    void note(const Model& model, const Found& found, ScopeState state)
+    {
+        const Operator& op = opOf(model, found);
+        if (op.kind.name != "Const") m_scoped.push_back({scopedName(model.graph(found.graph), op), state});
+    }
+
+    ModelDiff finished()
+    {
+        m_diff.scopes = summarizeScopes(m_scoped);
+        return std::move(m_diff);
+    }
+
     void add(const std::string& address, std::string kind, std::string a, std::string b)
     {
         m_diff.differences.push_back({address, std::move(kind), std::move(a), std::move(b)});
@@ -134,13 +154,17 @@ private:
             if (there.op.valid() && opOf(m_b, there).kind == opOf(m_a, here).kind) return matched(address, address);
         }
         ++m_diff.onlyA;
+        if (here.op.valid()) note(m_a, here, ScopeState::onlyHere);
         add(address, "missing", here.op.valid() ? nameOf(m_a, here) : "", "nothing");
     }
 
     void matched(const std::string& here, const std::string& there)
     {
         const Found a = find(m_a, here), b = find(m_b, there);
-        if (a.op.valid() && b.op.valid()) compare(a, b, here == there ? here : here + " = " + there);
+        if (!a.op.valid() || !b.op.valid()) return;
+        const int64_t differing = m_diff.differing;
+        compare(a, b, here == there ? here : here + " = " + there);
+        note(m_a, a, m_diff.differing == differing ? ScopeState::alike : ScopeState::differs);
     }
 
     void compare(const Found& a, const Found& b, const std::string& place)
@@ -226,9 +250,32 @@ private:
     const Model& m_b;
     const ValuePairing m_pairing;
     ModelDiff m_diff;
+    std::vector<ScopedOperator> m_scoped;
 };
 
+/// A TensorFlow model as a converter sees it: variables as constants, the bodies of what is called in their places.
+Status openWhole(Model& model)
+{
+    if (model.dialect != Dialect::tf) return {};
+    const Signature* const chosen = chooseSignature(model, "");
+    FusionOptions options;
+    options.signature = chosen != nullptr ? chosen->key : "";
+    options.root = rootOf(model, options.signature);
+    LS_TRY(options.selection, completeSelection(model, {}, options.signature));
+    options.keeps = options.selection->fetches;
+    LS_CHECK_OK(openForFusion(model, options));
+    LS_TRY(model, selectForRun(model, options.root, *options.selection));
+    return {};
+}
+
 } // namespace
+
+Status openForDiff(Model& a, Model& b)
+{
+    if ((a.dialect == Dialect::tf) == (b.dialect == Dialect::tf)) return {};
+    LS_CHECK_OK(openWhole(a));
+    return openWhole(b);
+}
 
 ModelDiff diffModels(const Model& a, const Model& b)
 {

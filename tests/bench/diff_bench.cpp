@@ -1,9 +1,11 @@
 // How well the diff of graphs matches operators of pairs that were made by known edits, and how long large ones take.
 #include "engine/base/clock.h"
+#include "tests/bench/published_pairs.h"
 #include "tests/bench/report.h"
 #include "tests/unit/debug/labelled_pairs.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 int main()
 {
@@ -15,6 +17,18 @@ int main()
         std::printf("%-32s %3lld of %3lld\n", pair.name.c_str(), static_cast<long long>(own), static_cast<long long>(of));
         right += own;
         all += of;
+    }
+    const char* const corpus = std::getenv("LOOPSCOPE_CORPUS");
+    for (const PublishedPair& pair : {keywordSpotting()}) {
+        const auto found = corpus != nullptr ? score(pair, corpus) : std::nullopt;
+        if (!found) {
+            std::printf("%-32s no corpus here (set LOOPSCOPE_CORPUS)\n", pair.name.c_str());
+            continue;
+        }
+        std::printf("%-32s %3lld of %3lld\n", pair.name.c_str(), static_cast<long long>(found->first),
+                    static_cast<long long>(found->second));
+        right += found->first;
+        all += found->second;
     }
     bench::report("diff_labelled_pairs_mismatched", 100.0 - 100.0 * static_cast<double>(right) / static_cast<double>(all), "%", 3);
     for (const int size : {10'000, 100'000}) {

@@ -1,5 +1,7 @@
 #include "engine/debug/graph_diff/graph_side.h"
 
+#include "engine/debug/graph_diff/scopes.h"
+
 #include "engine/base/hash.h"
 #include "engine/debug/graph_diff/graph_diff.h"
 #include "engine/ir/text/printer.h"
@@ -29,19 +31,58 @@ constexpr std::array<std::string_view, 10> kPassing = {"identity", "identityn", 
 /// Which operand comes out at `slot`.
 ValueId passedOn(const Operator& op, int32_t slot) { return op.inputs[std::min(static_cast<size_t>(slot), op.inputs.size() - 1)]; }
 
+void addName(std::string_view name, std::vector<std::string>& names)
+{
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+}
+
+/// Behind the calls that were opened: "StatefulPartitionedCall/dense/MatMul" is called "dense/MatMul" where the function was never called.
+std::string_view behindCalls(std::string_view name)
+{
+    for (size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/')) {
+        if (!name.starts_with("StatefulPartitionedCall") && !name.starts_with("PartitionedCall")) break;
+        name.remove_prefix(end + 1);
+    }
+    return name;
+}
+
 /// The parts of a name that a converter joined: "a/Relu;a/BiasAdd".
 void addNames(const std::string& text, std::vector<std::string>& names)
 {
     for (size_t at = 0; at <= text.size();) {
         const size_t end = std::min(text.find(';', at), text.size());
-        std::string part = text.substr(at, end - at);
-        if (part.ends_with(":0")) part.resize(part.size() - 2);
-        if (!part.empty() && std::ranges::find(names, part) == names.end()) names.push_back(std::move(part));
+        std::string_view part = std::string_view(text).substr(at, end - at);
+        if (part.ends_with(":0")) part.remove_suffix(2);
+        addName(part, names);
+        addName(behindCalls(part), names);
         at = end + 1;
     }
 }
 
+/// A converter counts a name up where a constant has it already: what reads that is called so.
+void addCountedNames(const Graph& graph, const Operator& op, std::vector<std::string>& names)
+{
+    for (const ValueId input : op.inputs) {
+        if (!input.valid() || graph.value(input).role != ValueRole::constant) continue;
+        const std::string& constant = graph.value(input).displayName();
+        const bool isCounted = std::ranges::any_of(names, [&](const std::string& name) {
+            return name.size() > constant.size() && name.starts_with(constant) &&
+                   std::all_of(name.begin() + static_cast<std::ptrdiff_t>(constant.size()), name.end(),
+                               [](char c) { return c >= '0' && c <= '9'; });
+        });
+        if (isCounted) addName(constant, names);
+    }
+}
+
 } // namespace
+
+std::string scopedName(const Graph& graph, const Operator& op)
+{
+    std::vector<std::string> names;
+    if (!op.name.empty()) addNames(op.name, names);
+    else if (!op.results.empty() && op.results.front().valid()) addNames(graph.value(op.results.front()).displayName(), names);
+    return names.empty() ? std::string() : std::string(behindCalls(names.front()));
+}
 
 std::string kindAcrossDialects(const Kind& kind)
 {
@@ -61,6 +102,8 @@ std::string kindAcrossDialects(const Kind& kind)
                                                                                 {"fullyconnected", "matmul"},
                                                                                 {"batchmatmul", "matmul"},
                                                                                 {"batchmatmulv2", "matmul"},
+                                                                                {"batchmatmulv3", "matmul"},
+                                                                                {"einsum", "matmul"},
                                                                                 {"selectv2", "select"},
                                                                                 {"gatherv2", "gather"},
                                                                                 {"max", "reducemax"},
@@ -92,6 +135,7 @@ GraphSide::GraphSide(const Model& model_, const Graph& graph_) : model(model_), 
         else
             for (const ValueId result : op.results)
                 if (result.valid()) addNames(graph.value(result).displayName(), own);
+        if (op.name.empty()) addCountedNames(graph, op, own);
     }
     if (model.dialect == Dialect::tf) foldConstants();
     link();

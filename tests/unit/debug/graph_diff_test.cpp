@@ -42,6 +42,34 @@ TEST(GraphDiff, tells_what_was_fused_into_one)
     EXPECT_EQ(diff.groups[0].there.size(), 1U);
 }
 
+/// Two products of one input: only names tell which is which.
+Model twoProducts(Dialect dialect, const std::vector<std::string>& names, uint32_t weights)
+{
+    Nodes nodes;
+    for (size_t k = 0; k < names.size(); ++k) nodes.push_back({k < 2 ? "matmul" : "add", {-1}, {}, k < 2 ? weights : 0U, {}, names[k]});
+    nodes[2].inputs = {0, 1};
+    return modelOf(nodes, dialect);
+}
+
+TEST(GraphDiff, names_are_those_behind_opened_calls_and_without_a_converters_count)
+{
+    const Model here = twoProducts(Dialect::tf, {"PartitionedCall/q/MatMul", "PartitionedCall/k/MatMul", "PartitionedCall/add"}, 3);
+    Model there = twoProducts(Dialect::tfl, {"k/MatMul1", "q/MatMul1", "sum"}, 5);
+    for (Value& value : there.graphs[0].values) // a constant has the name, so that its reader's is counted up
+        if (value.id.ends_with("1_w")) value.name = value.id.substr(0, value.id.size() - 3);
+    const GraphDiff diff = diffGraphs(here, GraphId(0), there, GraphId(0));
+    const auto nameOf = [](const Model& model, OperatorId op) {
+        return model.graphs[0].value(model.graphs[0].op(op).results[0]).displayName();
+    };
+    int pairs = 0;
+    for (const MatchedGroup& group : diff.groups) {
+        if (group.here.empty() || group.there.empty() || group.how != MatchedBy::name) continue;
+        EXPECT_EQ("PartitionedCall/" + nameOf(there, group.there[0]), nameOf(here, group.here[0]) + "1");
+        ++pairs;
+    }
+    EXPECT_EQ(pairs, 2);
+}
+
 TEST(GraphDiff, knows_kinds_of_other_dialects)
 {
     EXPECT_EQ(kindAcrossDialects({"tf", "DepthwiseConv2dNative"}), kindAcrossDialects({"tfl", "depthwise_conv_2d"}));
