@@ -15,11 +15,11 @@ using namespace loopscope;
 namespace {
 
 /// Hue in sixths of a turn from 0 to 6, saturation and value.
-std::array<float, 3> toHsv(float r, float g, float b)
+template <typename T> std::array<T, 3> toHsv(T r, T g, T b)
 {
-    const float value = std::max({r, g, b});
-    const float range = value - std::min({r, g, b});
-    float hue = 0;
+    const T value = std::max({r, g, b});
+    const T range = value - std::min({r, g, b});
+    T hue = 0;
     if (range > 0) {
         if (r == value) hue = (g - b) / range;
         else if (g == value) hue = (b - r) / range + 2;
@@ -303,18 +303,18 @@ template <bool toHue> Status runColours(const KernelArgs& args)
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0, n = shape.elementCount(); i < n; i += 3) {
-            const auto part = [&](int64_t k) { return static_cast<float>(Element<T>::load(args.in(0).as<T>()[i + k])); };
-            std::array<float, 3> result = {};
+            using C = typename Element<T>::Compute;
+            const auto part = [&](int64_t k) { return Element<T>::load(args.in(0).as<T>()[i + k]); };
+            std::array<C, 3> result = {};
             if (toHue) {
                 result = toHsv(part(0), part(1), part(2));
                 result[0] /= 6;
             } else {
-                const float hue = part(0) * 6;
-                const std::array<float, 3> shares = {std::abs(hue - 3) - 1, 2 - std::abs(hue - 2), 2 - std::abs(hue - 4)};
-                for (size_t k = 0; k < 3; ++k) result[k] = (1 - part(1) + part(1) * std::clamp(shares[k], 0.0F, 1.0F)) * part(2);
+                const C hue = part(0) * 6;
+                const std::array<C, 3> shares = {std::abs(hue - 3) - 1, 2 - std::abs(hue - 2), 2 - std::abs(hue - 4)};
+                for (size_t k = 0; k < 3; ++k) result[k] = (1 - part(1) + part(1) * std::clamp(shares[k], C(0), C(1))) * part(2);
             }
-            for (int64_t k = 0; k < 3; ++k)
-                args.out(0).as<T>()[i + k] = Element<T>::store(static_cast<typename Element<T>::Compute>(result[static_cast<size_t>(k)]));
+            for (int64_t k = 0; k < 3; ++k) args.out(0).as<T>()[i + k] = Element<T>::store(result[static_cast<size_t>(k)]);
         }
         return {};
     });

@@ -80,11 +80,11 @@ Status runNot(const KernelArgs& args)
 Status runApproximateEqual(const KernelArgs& args)
 {
     if (!(args.in(0).shape == args.in(1).shape)) return invalidArgument("x and y must be of the same shape.");
-    const double tolerance = attributeFloat(attributesOf(args), "tolerance", 1e-5);
+    const auto tolerance = static_cast<float>(attributeFloat(attributesOf(args), "tolerance", 1e-5));
     return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         applyBinary<T, bool>(args.in(0), args.in(1), args.out(0), [&](T a, T b) {
-            return std::abs(static_cast<double>(static_cast<C>(Element<T>::load(a) - Element<T>::load(b)))) < tolerance;
+            return std::abs(static_cast<double>(static_cast<C>(Element<T>::load(a) - Element<T>::load(b)))) <= tolerance;
         });
         return {};
     });

@@ -23,6 +23,14 @@ double inverseErf(double x)
     return y;
 }
 
+template <typename T> T logOfOneMore(T x) { return std::log1p(x); }
+/// As Eigen's log1p of a generic number.
+template <typename T> std::complex<T> logOfOneMore(std::complex<T> x)
+{
+    const std::complex<T> more = T(1) + x, logarithm = std::log(more);
+    return more == T(1) || more == logarithm ? x : x * (logarithm / (more - T(1)));
+}
+
 // Each function works on the type of calculation.
 #define LS_FUNCTION(name, expression)                                                                                                      \
     struct name {                                                                                                                          \
@@ -59,7 +67,7 @@ LS_FUNCTION(ConjOp, std::conj(x))
 LS_VECTOR_FUNCTION(ExpOp, std::exp(x), eigen::exp(x))
 LS_VECTOR_FUNCTION(Expm1Op, std::expm1(x), eigen::expm1(x))
 LS_VECTOR_FUNCTION(LogOp, std::log(x), eigen::log(x))
-LS_VECTOR_FUNCTION(Log1pOp, std::log1p(x), eigen::log1p(x))
+LS_VECTOR_FUNCTION(Log1pOp, logOfOneMore(x), eigen::log1p(x))
 LS_VECTOR_FUNCTION(SinOp, std::sin(x), eigen::sin(x))
 LS_VECTOR_FUNCTION(CosOp, std::cos(x), eigen::cos(x))
 LS_VECTOR_FUNCTION(AsinOp, std::asin(x), eigen::asin(x))
@@ -299,7 +307,7 @@ LS_TF_KERNEL(Inv, (runUnary<InverseOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Exp, (runByVectors<ExpOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Expm1, (runByVectors<Expm1Op, TfWide>), kTfFloats)
 LS_TF_KERNEL(Log, (runByVectors<LogOp, TfWide, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Log1p, (runByVectors<Log1pOp, TfWide>), kTfFloats)
+LS_TF_KERNEL(Log1p, (runByVectors<Log1pOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Sin, (runByVectors<SinOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Cos, (runByVectors<CosOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Tan, (runUnary<TanOp, TfWide, TfComplex>), kAnalytic)

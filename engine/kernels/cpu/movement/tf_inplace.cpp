@@ -168,7 +168,8 @@ Status runClip(const KernelArgs& args)
 Status runIsotonic(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
-    if (shape.rank() != 2) return invalidArgument("input must be a matrix, got shape " + toString(shape));
+    if (shape.rank() < 1) return invalidArgument("input must be at least a vector, got shape " + toString(shape));
+    const int64_t count = shape.back(), rows = shape.countOf(0, shape.rank() - 1);
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     LS_CHECK_OK(tfAllocate(args, 1, shape));
     struct Pooled {
@@ -179,18 +180,18 @@ Status runIsotonic(const KernelArgs& args)
     return forDType<TfFloats, TfSigned, TypeList<uint8_t, uint16_t>>(args.in(0).dtype, [&]<typename T>() -> Status {
         return forDType<TfFloats>(args.out(0).dtype, [&]<typename O>() -> Status {
             LoopPace pace;
-            for (int64_t row = 0; row < shape[0]; ++row) {
+            for (int64_t row = 0; row < rows; ++row) {
                 std::vector<Pooled> pools;
-                pace.did(shape[1]);
-                for (int64_t i = 0; i < shape[1]; ++i) {
-                    pools.push_back({static_cast<double>(Element<T>::load(args.in(0).as<T>()[row * shape[1] + i])), 1});
+                pace.did(count);
+                for (int64_t i = 0; i < count; ++i) {
+                    pools.push_back({static_cast<double>(Element<T>::load(args.in(0).as<T>()[row * count + i])), 1});
                     while (pools.size() > 1 && pools[pools.size() - 2].mean() < pools.back().mean()) {
                         pools[pools.size() - 2].sum += pools.back().sum;
                         pools[pools.size() - 2].count += pools.back().count;
                         pools.pop_back();
                     }
                 }
-                int64_t at = row * shape[1];
+                int64_t at = row * count;
                 for (size_t p = 0; p < pools.size(); ++p)
                     for (int64_t k = 0; k < pools[p].count; ++k, ++at) {
                         args.out(0).as<O>()[at] = Element<O>::store(static_cast<typename Element<O>::Compute>(pools[p].mean()));

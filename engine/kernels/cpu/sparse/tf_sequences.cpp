@@ -78,7 +78,7 @@ Status runCtcGreedyDecoder(const KernelArgs& args)
     return {};
 }
 
-/// y_i = log(exp(y_{i−1}) + exp(x_i)), from −∞ on.
+/// y_i = log(exp(y_{i−1}) + exp(x_i)), from −∞ on; infinities and NaN as core/kernels/scan_ops.h (LogSumExp) has them.
 Status runCumulativeLogsumexp(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
@@ -102,9 +102,8 @@ Status runCumulativeLogsumexp(const KernelArgs& args)
                     const int64_t at = (o * count + (isReverse ? count - 1 - n : n)) * inner + i;
                     const C x = Element<T>::load(args.in(0).as<T>()[at]);
                     if (isExclusive) args.out(0).as<T>()[at] = Element<T>::store(sum);
-                    const C low = std::min(sum, x), high = std::max(sum, x);
-                    sum = std::isinf(high) ? high : high + std::log1p(std::exp(low - high));
-                    if (std::isnan(x)) sum = x;
+                    const C low = x < sum ? x : sum, high = sum < x ? x : sum;
+                    sum = high < std::numeric_limits<C>::lowest() ? high : high + std::log1p(std::exp(low - high));
                     if (!isExclusive) args.out(0).as<T>()[at] = Element<T>::store(sum);
                 }
             }
