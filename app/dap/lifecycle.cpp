@@ -2,6 +2,7 @@
 #include "app/dap/requests.h"
 #include "app/dap/server.h"
 #include "app/wiring/input_sources.h"
+#include "app/wiring/session.h"
 #include "app/wiring/subject.h"
 #include "engine/api/inputs/inputs.h"
 
@@ -180,6 +181,7 @@ Result<Json> open(Server& server, const Json& asked, bool isAttached)
     LS_TRY(Arguments arguments, argumentsOf(asked));
     const bool records = !program.empty() && !trace.empty();
     launched.program = program.empty() ? trace : program;
+    LS_TRY(const ExecutionOptions execution, executionOptions(arguments));
     if (program.empty()) arguments.set("trace", {trace});
     else arguments.positionals = {program};
     LS_TRY(DebugSubject subject, openSubject(arguments));
@@ -188,6 +190,7 @@ Result<Json> open(Server& server, const Json& asked, bool isAttached)
     }
     server.launched = std::move(launched);
     server.open(std::move(subject), asked["view"].text() == "structured");
+    server.kernels = server.session().isReplay() ? nullptr : std::make_unique<OperatorKernels>(server.model(), execution.profile);
     if (!server.terminal->prepare()) {
         server.terminal.reset();
         return Error(ErrorCode::usage, "the reference run cannot be made").at(asked["against"].text());

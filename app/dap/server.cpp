@@ -188,6 +188,7 @@ void Server::close(int exitCode)
     event("terminated");
     terminal.reset();
     sources.reset();
+    kernels.reset();
     book.clear();
     handles.clear();
     isConfigured = false;

@@ -6,6 +6,7 @@
 #include "app/dap/connection.h"
 #include "app/dap/handles.h"
 #include "app/dap/sources.h"
+#include "app/output/operator_kernels.h"
 #include "app/terminal/terminal.h"
 #include "app/wiring/command_line.h"
 
@@ -67,6 +68,7 @@ public:
     bool isConfigured = false; ///< configurationDone has come
     std::unique_ptr<Terminal> terminal;
     std::unique_ptr<Sources> sources;
+    std::unique_ptr<OperatorKernels> kernels; ///< of a model that runs; null: a recording
     BreakpointBook book;
     Handles handles;
     std::vector<std::string> places; ///< that gotoTargets and stepInTargets have named, by id
@@ -84,6 +86,8 @@ public:
     const Stop& stop() const { return terminal->stop(); }
     /// Errors: usage, where nothing runs.
     Status checkStopped() const;
+    /// The run goes on: nothing can be asked of it.
+    bool isTravelling() const { return m_isTravelling; }
     int64_t frameIdAt(int depth) const { return m_firstFrame + depth; }
     /// The depth of a frame that was given out at this stop; none given: the innermost. Errors: usage.
     Result<int> depthOf(const Json& frameId) const;

@@ -109,6 +109,11 @@ Result<Json> disassemble(Server& server, const Json& arguments)
     const int64_t first = std::clamp(base, -kFar, kFar) + std::clamp(arguments["offset"].integer(), -kFar, kFar) +
                           std::clamp(arguments["instructionOffset"].integer(), -kFar, kFar);
     const Model& model = server.model();
+    if (server.kernels && server.terminal->isStarted() && !server.isTravelling())
+        static_cast<void>(server.session().ask([&](Inspector& inspector) {
+            server.kernels->learn(inspector.kernelReport());
+            return true;
+        }));
     Json list = Json::array();
     for (int64_t number = first; number < first + asked; ++number) {
         Json one = Json::object();
@@ -121,6 +126,7 @@ Result<Json> disassemble(Server& server, const Json& arguments)
         const auto [graph, op] = *place;
         std::string text = kindText(model.graph(graph).op(op).kind, model.dialect);
         for (const ValueId id : model.graph(graph).op(op).inputs) text += " " + (id.valid() ? model.graph(graph).value(id).id : "_");
+        text += "  ; " + (server.kernels ? server.kernels->text(graph, op) : "recorded");
         const std::vector<std::string>& addresses = server.sources->addressesOf(graph, op);
         one.set("instruction", text).set("symbol", addresses.empty() ? model.graph(graph).id : addresses.front());
         const int64_t line = server.sources->lineOf(graph, op, addresses.empty() ? std::string() : addresses.front());

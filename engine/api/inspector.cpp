@@ -65,6 +65,8 @@ SavedStates Inspector::savedStates() const
     return {m_target.timeline.checkpointCount(), m_target.timeline.savedBytes(), m_target.timeline.checkpointOverhead()};
 }
 
+const KernelReport& Inspector::kernelReport() const { return m_target.executor.kernelReport(); }
+
 Result<TypedPlace> Inspector::resolve(FrameContext frame, std::string_view text) const { return resolveTyped(m_target, frame, text); }
 
 Result<std::vector<EvaluatedValue>> Inspector::evaluate(FrameContext frame, std::string_view text) const

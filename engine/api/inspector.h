@@ -29,6 +29,8 @@
 
 namespace loopscope {
 
+class KernelReport;
+
 /// Where a run stands, and on the way to which frames. Plain data.
 struct Stop {
     StopReport report;
@@ -103,6 +105,8 @@ public:
     std::vector<LoopRun> loopRuns() const { return m_control.loopRuns(); }
     std::optional<int64_t> knownTrips(int depth) const { return m_control.knownTrips(depth); }
     std::optional<Tick> knownEnd() const { return m_control.knownEnd(); }
+    /// Which operators run with another profile's kernels than was asked for, as far as they have been reached.
+    const KernelReport& kernelReport() const;
     std::optional<Step> knownSteps() const { return m_control.knownSteps(); }
     TimelineList timelines() const;
     SavedStates savedStates() const;

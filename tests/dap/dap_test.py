@@ -127,7 +127,8 @@ def test_breakpoints_of_every_kind():
     assert client.go("continue")["reason"] == "data breakpoint" and client.value("count") == "100"
     client.ask("setDataBreakpoints", breakpoints=[])
     code = client.ask("disassemble", memoryReference="0x0", instructionOffset=-1, instructionCount=20)["instructions"]
-    assert len(code) == 20 and code[0]["presentationHint"] == "invalid" and code[1]["instruction"] == "while x zero", code
+    assert len(code) == 20 and code[0]["presentationHint"] == "invalid" and code[1]["instruction"] == "while x zero  ; interpreter", code
+    assert code[3]["instruction"] == "floor_mod n two  ; reference kernel", code[3]
     halve = next(one for one in code if one["instruction"].startswith("floor_div"))
     client.ask("setInstructionBreakpoints", breakpoints=[{"instructionReference": halve["address"]}])
     assert client.go("continue")["reason"] == "instruction breakpoint" and client.top()["name"] == "half"
@@ -167,6 +168,13 @@ def test_values_are_paged():
     assert inside[0]["value"] == client.value(f"{page[0]['name']}[2,4998]")
     client.end()
     os.remove(file.name)
+
+
+def test_kernels_of_a_profile():
+    client = launched(NAN, stopOnEntry=True, profile="fast", inputs={"n": 10})
+    code = [one["instruction"] for one in client.ask("disassemble", memoryReference="0x0", instructionCount=20)["instructions"]]
+    assert any(one.endswith("; fast kernel") for one in code) or any("(no fast kernel)" in one for one in code), code
+    client.end()
 
 
 def test_expressions_commands_and_completions():
