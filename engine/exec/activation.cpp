@@ -249,9 +249,9 @@ void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAcc
         for (const ValueId result : op.results) call->results.push_back(&slot(result));
         m_calls[static_cast<size_t>(index)] = std::move(call);
     } else {
-        bool fixedResults = true;
-        for (const ValueId result : op.results) fixedResults = fixedResults && slot(result).fixed;
-        const bool isPlain = fixedResults && !m_program.device(); // else operands have to be looked for
+        const bool isSettled =
+            std::ranges::all_of(op.results, [&](ValueId result) { return slot(result).fixed || isScalarVariant(slot(result)); });
+        const bool isPlain = isSettled && !m_program.device(); // else operands have to be looked for
         instruction.kind = reads ? InstructionKind::reads : isPlain ? InstructionKind::kernel : InstructionKind::sized;
     }
     instruction.plain = instruction.kind;

@@ -25,6 +25,11 @@ struct Slot : Tensor {
     bool fixed = true;           ///< shape and size never change
 };
 
+/// Only its bytes change in size, for which its kernel gives it room: a list is one.
+inline bool isScalarVariant(const Tensor& tensor)
+{
+    return tensor.dtype == DType::variant && tensor.shape.hasRank() && tensor.shape.rank() == 0;
+}
 /// `actual` agrees with what the plan knows: the same rank and dimensions where they are planned.
 bool isCompatible(const Shape& planned, const Shape& actual);
 /// Gives a slot a shape, and room for it if its elements have a fixed size (strings get their room from the kernel).
@@ -73,7 +78,7 @@ inline Status directSlot(Slot& slot, Slot& home)
 }
 
 enum class InstructionKind : uint8_t {
-    kernel,  ///< run it
+    kernel,  ///< run it: the sizes of its results are known, or are the kernel's business alone
     sized,   ///< infer and size the results, then run it
     reads,   ///< as sized, after operands that are references (TensorFlow 1 variables) were looked up
     call,    ///< enter a graph

@@ -28,7 +28,7 @@ public:
     /// The loop is over: its carried values go to the homes.
     Status finish();
 
-    /// Whether every exchange is the same few pointers, of values whose sizes never change. True at the earliest after the first next().
+    /// Whether every exchange is the same few pointers, of values whose shapes never change. True at the earliest after the first next().
     bool isPlain() const { return m_isPlain; }
     /// Until the next loop begins that is not worth asking: its graphs hold more than kernels.
     void setMixed()
@@ -40,6 +40,13 @@ public:
     void nextPlain()
     {
         for (Pair& pair : m_pairs) {
+            if (pair.heap[0]) { // a list
+                pair.input->data = pair.condInput->data = pair.output->data;
+                pair.input->bytes = pair.condInput->bytes = pair.output->bytes;
+                pair.now ^= 1;
+                pair.output->heap = pair.heap[pair.now];
+                continue;
+            }
             pair.input->data = pair.condInput->data = pair.data[pair.now];
             pair.now ^= 1;
             pair.output->data = pair.data[pair.now];

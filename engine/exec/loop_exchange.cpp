@@ -139,7 +139,8 @@ Status LoopExchange::next()
         aliasSlot(m_cond->input(k), m_body->output(k));
     }
     m_isPlain = !m_isMixed && std::ranges::all_of(m_pairs, [](const Pair& pair) {
-        return pair.heap[0] == nullptr && pair.output->fixed && pair.input->fixed && pair.condInput->fixed;
+        if (pair.heap[0]) return !pair.output->fixed && isScalarVariant(*pair.output) && !pair.input->fixed && !pair.condInput->fixed;
+        return pair.output->fixed && pair.input->fixed && pair.condInput->fixed;
     });
     return {};
 }

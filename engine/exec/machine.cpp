@@ -78,11 +78,16 @@ namespace loopscope {
 
 namespace {
 
-/// How many kernels a graph consists of; −1: there is something else in it.
-int64_t countOfKernels(const Instruction* code)
+/// How many kernels a graph consists of; −1: there is something else in it, or results that are `fixed` are asked for and one is not.
+int64_t countOfKernels(const Instruction* code, bool fixed)
 {
+    const auto isOne = [&](const Instruction& instruction) {
+        const std::span results(instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount));
+        return instruction.kind == InstructionKind::kernel &&
+               (!fixed || std::ranges::all_of(results, [](const Tensor* result) { return static_cast<const Slot*>(result)->fixed; }));
+    };
     int64_t count = 0;
-    while (code[count].kind == InstructionKind::kernel) ++count;
+    while (isOne(code[count])) ++count;
     return code[count].kind == InstructionKind::end ? count : -1;
 }
 
@@ -100,7 +105,8 @@ Status Interpreter::Impl::runTrips(CallFrame& frame, const Instruction*& at)
     if (!call.exchange.isPlain() || !call.verdictIsPlain || isHeard || m_options.device) return {};
     const Instruction* const cond = call.cond->code();
     const Instruction* const body = call.body->code();
-    const int64_t ofCond = countOfKernels(cond), ofBody = countOfKernels(body);
+    const bool isTaped = taker != nullptr; // a row of a tape has one size
+    const int64_t ofCond = countOfKernels(cond, isTaped), ofBody = countOfKernels(body, isTaped);
     if (ofCond < 0 || ofBody < 0) {
         call.exchange.setMixed();
         return {};

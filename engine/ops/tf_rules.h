@@ -40,6 +40,8 @@ Result<Shape> tfBroadcast(const Shape& a, const Shape& b);
 
 /// The dtype attribute `key`, or `otherwise`.
 DType tfTypeAttribute(const AttributeList& list, std::string_view key, DType otherwise = DType::unknown);
+/// Of a TensorListPopBack: the shape that the elements of its list have for certain, since who made the operator made the list, too.
+inline constexpr std::string_view kElementShapeAttribute = "_element_shape";
 /// The shape attribute `key`; of unknown rank if it is absent.
 Shape tfShapeAttribute(const AttributeList& list, std::string_view key);
 

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kWord = sizeof(int64_t);
 constexpr size_t kMostElement = 1024; ///< bytes: beyond, copying costs more than what is saved here
 constexpr int64_t kMostBehind = 16;   ///< elements by which an older list may be longer or shorter
+const Shape kScalar;
 
 int64_t numberAt(const std::byte* bytes, size_t index)
 {
@@ -120,7 +121,7 @@ Status appendQuickly(const KernelArgs& args, DType elementType, bool& done)
     if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max())) return {};
 
     Tensor& result = args.out(0);
-    LS_CHECK_OK(args.runtime->resize(result, Shape(), total));
+    LS_CHECK_OK(args.runtime->resize(result, kScalar, total));
     uint64_t hash = 0;
     const int64_t older = list.olderIn(result, hash);
     if (older < 0 || older > list.count) return {};
@@ -155,7 +156,7 @@ Status popQuickly(const KernelArgs& args, DType elementType, QuickPop& done)
     for (int64_t d = 0; d < rank; ++d) shape.append(numberAt(last, 2 + static_cast<size_t>(d)));
     const int64_t origin = numberAt(last, 2 + static_cast<size_t>(rank)), bytes = numberAt(last, 3 + static_cast<size_t>(rank));
     const std::byte* const content = last + (4 + static_cast<size_t>(rank)) * kWord;
-    const std::optional<int64_t> count = checkedElementCount(shape);
+    const std::optional<int64_t> count = rank == 0 ? std::optional<int64_t>(1) : checkedElementCount(shape);
     if (!count || bytes < 0 || static_cast<size_t>(bytes) > size - static_cast<size_t>(content - last) ||
         static_cast<size_t>(bytes) != byteSize(type, *count))
         return {};
@@ -167,11 +168,11 @@ Status popQuickly(const KernelArgs& args, DType elementType, QuickPop& done)
     const int64_t left = list.count - 1;
     if (left == 0) return {};
     Tensor& result = args.out(0);
-    LS_CHECK_OK(args.runtime->resize(result, Shape(), list.sizeFor(left)));
+    LS_CHECK_OK(args.runtime->resize(result, kScalar, list.sizeFor(list.count + 1))); // what the other buffer of a loop holds
     uint64_t hash = 0;
     int64_t older = list.olderIn(result, hash);
-    if (older > left) { // all of it must be there to be looked at
-        LS_CHECK_OK(args.runtime->resize(result, Shape(), list.sizeFor(older)));
+    if (older > list.count + 1) { // all of it must be there to be looked at
+        LS_CHECK_OK(args.runtime->resize(result, kScalar, list.sizeFor(older)));
         older = list.olderIn(result, hash);
     }
     if (older < left) return {};
@@ -181,7 +182,7 @@ Status popQuickly(const KernelArgs& args, DType elementType, QuickPop& done)
     const uint64_t wanted = list.hash - list.hashOf(left);
     if (hash != wanted) return {};
     list.finish(result, left, wanted);
-    LS_CHECK_OK(args.runtime->resize(result, Shape(), list.sizeFor(left)));
+    LS_CHECK_OK(args.runtime->resize(result, kScalar, list.sizeFor(left)));
     done.list = true;
     return {};
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace loopscope {
@@ -15,7 +16,26 @@ constexpr int64_t kVariantMagic = 0x4c535641;      ///< "LSVA": an encoded varia
 constexpr size_t kListBlock = 3 * sizeof(int32_t); ///< before the bytes of a block of one string (strings.h)
 /// What element `i`, encoded, contributes to the hash of a list, which is the sum over all: a change of one element is a change of one
 /// term.
-uint64_t listElementHash(int64_t i, std::string_view element);
+uint64_t longElementHash(int64_t i, std::string_view element);
+/// Of few words it is a few products side by side: a loop of scalars waits for it several times in each iteration.
+inline uint64_t listElementHash(int64_t i, std::string_view element)
+{
+    constexpr size_t kWord = sizeof(uint64_t), kMostWords = 16;
+    constexpr uint64_t kOdd[] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb};
+    if (element.size() % kWord != 0 || element.size() > kMostWords * kWord) return longElementHash(i, element);
+    const auto mixed = [](uint64_t a, uint64_t b) {
+        __extension__ using Wide = unsigned __int128;
+        const Wide product = static_cast<Wide>(a) * b;
+        return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
+    };
+    uint64_t hash = mixed(static_cast<uint64_t>(i) ^ kOdd[0], element.size() ^ kOdd[1]);
+    for (size_t at = 0; at < element.size(); at += kWord) {
+        uint64_t word;
+        std::memcpy(&word, element.data() + at, kWord);
+        hash += mixed(word ^ (kOdd[1] + at), (static_cast<uint64_t>(i) + at) * kOdd[0] ^ kOdd[2]);
+    }
+    return mixed(hash ^ kOdd[0], kOdd[2]);
+}
 
 /// Views an encoded list; lives as long as the operand that it was read from.
 class ListView {

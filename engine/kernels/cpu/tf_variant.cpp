@@ -119,7 +119,7 @@ int64_t combined(int64_t sizeOfAll, int64_t size) { return sizeOfAll == 0 || siz
 
 } // namespace
 
-uint64_t listElementHash(int64_t i, std::string_view element)
+uint64_t longElementHash(int64_t i, std::string_view element)
 {
     return hash64(std::as_bytes(std::span(element)), static_cast<uint64_t>(i));
 }
