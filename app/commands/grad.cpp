@@ -71,6 +71,7 @@ Result<int> runGrad(const CommandContext& context)
     names.of = namesIn(arguments.all("of"));
     names.wrt = namesIn(arguments.all("wrt"));
     names.recompute = namesIn(arguments.all("recompute"));
+    names.stacks = arguments.has("stacks");
     if (names.of.empty() || names.wrt.empty())
         return Error(ErrorCode::usage, "'grad' has to know what of and by what").expected("--of NAME --wrt NAME");
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));

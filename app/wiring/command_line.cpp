@@ -137,6 +137,8 @@ constexpr std::array kOptions = {
         "recompute", 0, "PATTERN", "none",
         "operators in functions that backpropagation computes again instead of keeping what they gave: a kind (Tanh) or a name (mlp/*)",
         true},
+    OptionSpec{"stacks", 0, "", "",
+               "loops keep values of 1 KiB and more on stacks, which --memory puts on disk; no second derivatives then", false},
     OptionSpec{"show", 0, "LIST", "none", "passes before and after which the model is printed", false},
     OptionSpec{"dialect", 0, "tfl|tf|circle", "all", "operators of one dialect", false},
     OptionSpec{"markdown", 0, "", "", "the status page of the documentation", false},

@@ -65,6 +65,7 @@ Result<RewriteReport> runGradient(Model& model, const PassContext& context)
     GradientRequest request;
     request.graph = names.root;
     request.recompute = names.recompute;
+    request.stacks = names.stacks;
     LS_TRY(request.of, valuesNamed(model, names.root, names.of));
     LS_TRY(request.wrt, valuesNamed(model, names.root, names.wrt));
     LS_TRY(const ModelGradient made, addGradients(model, request));

@@ -22,6 +22,7 @@ struct GradientNames {
     GraphId root = GraphId(0);
     std::vector<std::string> of, wrt;   ///< "node", "node:slot", or what a signature calls them
     std::vector<std::string> recompute; ///< GradientRequest::recompute
+    bool stacks = false;                ///< GradientRequest::stacks
 };
 
 /// Which rules the passes 'fuse' and 'unfuse' use: those in `only`, or all, without those in `skipped`.

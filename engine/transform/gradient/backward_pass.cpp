@@ -135,6 +135,7 @@ Status BackwardPass::goThrough(OperatorId id)
     if (std::ranges::none_of(op.results, hasCome)) return {};
     m_nodes.setScope(m_prefix + "/" + op.name + "_grad", id);
     GradientCase c{m_nodes, m_editor, id, op, {}, {}, {}, std::vector<GradientValue>(op.inputs.size()), {}, {}};
+    c.arraySource = m_calls.arraySource();
     for (const ValueId input : op.inputs) {
         c.x.push_back(m_nodes.value(input));
         c.wanted.push_back(isReached(input));

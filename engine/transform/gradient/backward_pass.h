@@ -23,6 +23,8 @@ public:
     CallGradients& operator=(const CallGradients&) = delete;
     virtual ~CallGradients() = default;
     virtual GradientRule ruleOf(std::string_view kind) const { return findGradientRule(kind); }
+    /// GradientCase::arraySource.
+    virtual std::string arraySource() const { return "gradients"; }
     /// Which results of an operator depend on the operands that `reached` names.
     virtual std::vector<bool> reachedResults(const Operator& op, const std::vector<bool>& reached) = 0;
     /// Fills `dx` of an operator without a rule. Gradients of results that nothing came for are invalid.

@@ -1,10 +1,13 @@
 #include "engine/transform/gradient/call_gradients.h"
 
+#include "engine/ops/tf_rules.h"
 #include "engine/transform/gradient/activity.h"
 #include "engine/transform/gradient/known_shapes.h"
+#include "engine/transform/gradient/loop_constants.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
+#include <set>
 
 namespace loopscope {
 
@@ -107,6 +110,19 @@ void setCallees(AttributeList& attributes, const Operator& op, const std::vector
 }
 
 } // namespace
+
+FunctionalGradients::FunctionalGradients(Model& model, std::vector<std::string> recompute, bool stacks)
+    : m_model(model),
+      m_recompute(std::move(recompute)),
+      m_stacks(stacks),
+      m_arraySource("gradients")
+{
+    std::set<std::string, std::less<>> taken;
+    for (const Graph& graph : model.graphs)
+        for (const Operator& op : graph.operators)
+            if (op.kind.name.starts_with("TensorArrayGrad")) taken.emplace(attributeString(op.attributes, "source", ""));
+    for (int k = 1; taken.contains(m_arraySource); ++k) m_arraySource = "gradients_" + std::to_string(k);
+}
 
 std::vector<bool> FunctionalGradients::reachedResults(const Operator& op, const std::vector<bool>& reached)
 {
@@ -229,10 +245,19 @@ Status FunctionalGradients::differentiateBranches(GradientCase& c)
 
 namespace {
 
+constexpr size_t kLeastOnStack = 1024; ///< bytes: what is smaller is quicker on a list, and no stack puts it on disk
+
 /// A loop on its way to two loops.
 class LoopGradient {
 public:
-    LoopGradient(Model& model, GradientCase& c) : m_model(model), m_c(c), m_called(calledGraphs(c.op)), m_size(c.x.size()) {}
+    LoopGradient(Model& model, GradientCase& c, bool stacks)
+        : m_model(model),
+          m_c(c),
+          m_called(calledGraphs(c.op)),
+          m_size(c.x.size()),
+          m_stacks(stacks)
+    {
+    }
 
     /// The variables that need a gradient: those that depend on what is differentiated by, and that what comes depends on.
     Status choose()
@@ -259,6 +284,7 @@ public:
             if (m_dtypes[i] == DType::resource || m_dtypes[i] == DType::unknown) continue;
             m_variables.push_back(i);
         }
+        m_counter = counterOf(body, m_c.editor.graph(), m_c.editor.op(m_c.id).inputs);
         return {};
     }
 
@@ -286,7 +312,7 @@ public:
         }
     }
 
-    /// The forward body: a counter and lists follow the loop's variables, and what is saved is pushed.
+    /// The forward body: lists follow the loop's variables, and a counter where none of them counts; what is saved is pushed.
     Result<Graph> forwardBody(SplitFunction& split) const
     {
         Graph graph = std::move(split.forward);
@@ -296,19 +322,31 @@ public:
         nodes.setScope(scope, Sources::none());
         std::vector<GraphOutput> outputs(graph.outputs.begin(), graph.outputs.begin() + static_cast<ptrdiff_t>(m_size));
         std::vector<ValueId> saved;
+        std::vector<std::pair<std::string, OperatorId>> controls = graph.controlOutputs;
         for (size_t k = m_size; k < graph.outputs.size(); ++k) saved.push_back(graph.outputs[k].value);
         for (const size_t input : m_order)
             if (!m_isInvariant[input]) saved.push_back(graph.inputs[input]);
-        const GradientValue count = nodes.value(editor.addInput(scope + "/count", TensorType(DType::i32, Shape())));
-        outputs.push_back({"count_" + std::to_string(outputs.size()), (count + nodes.integer(1)).id});
-        for (const ValueId value : saved) {
+        if (m_counter < 0) {
+            const GradientValue count = nodes.value(editor.addInput(scope + "/count", TensorType(DType::i32, Shape())));
+            outputs.push_back({"count_" + std::to_string(outputs.size()), (count + nodes.integer(1)).id});
+        }
+        for (size_t k = 0; k < saved.size(); ++k) {
+            const ValueId value = saved[k];
             if (graph.value(value).role == ValueRole::result) nodes.setScope(scope, graph.value(value).producer);
+            if (isOnStack(m_lists[k])) {
+                const GradientValue stack = nodes.value(editor.addInput(scope + "/stack", TensorType(DType::resource, Shape())));
+                const GradientValue pushed = nodes.node("StackPushV2", {stack, nodes.value(value)}, {{"swap_memory", true}});
+                outputs.push_back({"stack_" + std::to_string(outputs.size()), stack.id});
+                controls.emplace_back("pushed_" + std::to_string(controls.size()), graph.value(pushed.id).producer);
+                continue;
+            }
             const GradientValue list = nodes.value(editor.addInput(scope + "/list", TensorType(DType::variant, Shape())));
             const GradientValue pushed =
                 nodes.node("TensorListPushBack", {list, nodes.value(value)}, {{"element_dtype", graph.value(value).type.dtype}});
             outputs.push_back({"list_" + std::to_string(outputs.size()), pushed.id});
         }
         editor.setOutputs(std::move(outputs));
+        if (controls.size() > graph.controlOutputs.size()) editor.setControlOutputs(std::move(controls));
         LS_CHECK_OK(editor.finish(GraphEditor::Values::dropUnused));
         return graph;
     }
@@ -318,8 +356,9 @@ public:
     {
         Graph graph = copyGraph(m_model.graph(m_called[0]), m_model.graph(m_called[0]).id + "_forward");
         GraphEditor editor(graph, Dialect::tf);
-        editor.addInput("saving/count", TensorType(DType::i32, Shape()));
-        for (size_t k = 0; k < m_lists.size(); ++k) editor.addInput("saving/list", TensorType(DType::variant, Shape()));
+        if (m_counter < 0) editor.addInput("saving/count", TensorType(DType::i32, Shape()));
+        for (const TensorType& type : m_lists)
+            editor.addInput(isOnStack(type) ? "saving/stack" : "saving/list", TensorType(keeperOf(type), Shape()));
         return graph;
     }
 
@@ -342,12 +381,21 @@ public:
                 constants.push_back(own[k]);
                 continue;
             }
-            inputs.push_back(editor.addInput(scope + "/list", TensorType(DType::variant, Shape())));
+            const TensorType type = m_lists[popped.size()];
+            inputs.push_back(editor.addInput(scope + (isOnStack(type) ? "/stack" : "/list"), TensorType(keeperOf(type), Shape())));
             const GradientValue list = nodes.value(inputs.back());
-            const TensorType type = graph.value(own[k]).type;
+            if (isOnStack(type)) {
+                const GradientValue top = nodes.node("StackPopV2", {list}, {{"elem_type", type.dtype}});
+                editor.setType(top.id, type);
+                editor.replaceUses(own[k], top.id);
+                popped.push_back(list.id);
+                continue;
+            }
             const GradientValue shape = type.shape.isStatic() ? nodes.integers(dimsOf(type)) : nodes.integer(-1);
             const GradientValue operands[] = {list, shape};
-            const std::vector<GradientValue> pop = nodes.add("TensorListPopBack", operands, {{"element_dtype", type.dtype}});
+            AttributeList attributes = {{"element_dtype", type.dtype}};
+            if (type.shape.isStatic()) setAttribute(attributes, std::string(kElementShapeAttribute), type.shape);
+            const std::vector<GradientValue> pop = nodes.add("TensorListPopBack", operands, std::move(attributes));
             editor.setType(pop[1].id, type);
             editor.replaceUses(own[k], pop[1].id);
             popped.push_back(pop[0].id);
@@ -378,23 +426,31 @@ public:
         return graph;
     }
 
-    /// The forward loop takes and gives a counter and the lists. What it gives of them.
+    /// The forward loop takes and gives the lists, and a counter where it has none. How often it ran, and the lists.
     std::vector<GradientValue> extendForward(GraphId cond, GraphId body)
     {
         GraphEditor& editor = m_c.editor;
         std::vector<ValueId> inputs = editor.op(m_c.id).inputs;
-        std::vector<TensorType> types = {TensorType(DType::i32, Shape())};
-        inputs.push_back(m_c.nodes.integer(0).id);
+        std::vector<TensorType> types;
+        if (m_counter < 0) {
+            types.emplace_back(DType::i32, Shape());
+            inputs.push_back(m_c.nodes.integer(0).id);
+        }
         GradientValue any; // shape, and number of elements
         for (const TensorType& type : m_lists) {
             if (!any.valid()) any = m_c.nodes.integer(-1);
+            types.emplace_back(keeperOf(type), Shape());
+            if (isOnStack(type)) {
+                inputs.push_back(m_c.nodes.node("StackV2", {any}, {{"elem_type", type.dtype}, {"stack_name", std::string()}}).id);
+                continue;
+            }
             const GradientValue shape = type.shape.isStatic() && type.dtype != DType::variant ? m_c.nodes.integers(dimsOf(type)) : any;
             inputs.push_back(
                 m_c.nodes.node("EmptyTensorList", {shape, any}, {{"element_dtype", type.dtype}, {"shape_type", DType::i32}}).id);
-            types.emplace_back(DType::variant, Shape());
         }
         editor.setInputs(m_c.id, std::move(inputs));
         std::vector<GradientValue> results;
+        if (m_counter >= 0) results.push_back(m_c.y[static_cast<size_t>(m_counter)] - m_c.x[static_cast<size_t>(m_counter)]);
         for (const ValueId result : addResults(editor, m_c.id, types)) results.push_back(m_c.nodes.value(result));
         AttributeList attributes = editor.op(m_c.id).attributes;
         setAttribute(attributes, "T", dtypesOf(editor.graph(), editor.op(m_c.id).inputs, 0));
@@ -405,12 +461,13 @@ public:
         return results;
     }
 
-    void addBackward(const std::vector<GradientValue>& saved, GraphId cond, GraphId body)
+    void addBackward(const std::vector<GradientValue>& saved, const std::vector<AttributeList>& constants, GraphId cond, GraphId body)
     {
         std::vector<GradientValue> operands = {saved[0]};
         for (const size_t i : m_variables) operands.push_back(m_c.dy[i].valid() ? m_c.dy[i] : zerosOf(i));
         operands.insert(operands.end(), saved.begin() + 1, saved.end());
         for (const size_t i : m_constants) operands.push_back(m_c.x[i]);
+        for (const AttributeList& constant : constants) operands.push_back(m_c.nodes.node("Const", {}, constant));
         const std::vector<GradientValue> results = m_c.nodes.add("While", operands,
                                                                  {{"body", GraphRef{body, nullptr}},
                                                                   {"cond", GraphRef{cond, nullptr}},
@@ -422,6 +479,14 @@ public:
     std::string name() const { return m_model.graph(m_called[1]).id; }
 
 private:
+    bool isOnStack(const TensorType& type) const
+    {
+        const std::optional<int64_t> count = checkedElementCount(type.shape);
+        return m_stacks && count && bitWidth(type.dtype) > 0 && type.dtype != DType::resource &&
+               byteSize(type.dtype, *count) >= kLeastOnStack;
+    }
+    DType keeperOf(const TensorType& type) const { return isOnStack(type) ? DType::resource : DType::variant; }
+
     static std::vector<int32_t> dimsOf(const TensorType& type)
     {
         std::vector<int32_t> dims;
@@ -452,6 +517,8 @@ private:
     GradientCase& m_c;
     std::vector<GraphId> m_called; ///< cond, body
     size_t m_size;
+    bool m_stacks;
+    int64_t m_counter = -1; ///< the variable that counts iterations
     std::vector<bool> m_isInvariant;
     std::vector<DType> m_dtypes;     ///< of gradients
     std::vector<size_t> m_variables; ///< those with a gradient
@@ -464,7 +531,7 @@ private:
 
 Status FunctionalGradients::differentiateLoop(GradientCase& c)
 {
-    LoopGradient loop(m_model, c);
+    LoopGradient loop(m_model, c, m_stacks && m_depth == 1); // a stack belongs to one run of its loop
     LS_CHECK_OK(loop.choose());
     if (!loop.hasVariables()) return {};
     LS_TRY(SplitFunction split, splitFunction(m_model, *this, loop.request(m_recompute)));
@@ -473,10 +540,11 @@ Status FunctionalGradients::differentiateLoop(GradientCase& c)
     LS_TRY(Graph backwardBody, loop.backwardBody(split));
     LS_TRY(Graph wholeBody, loop.forwardBody(split));
     Graph backwardCond = LoopGradient::backwardCond(backwardBody, name + "_backward_cond");
+    LS_TRY(const std::vector<AttributeList> constants, takeOutConstants(backwardCond, backwardBody));
     const GraphId forwardBody = add(std::move(wholeBody));
     const GraphId forwardCond = add(loop.forwardCond());
     const GraphId body = add(std::move(backwardBody)), cond = add(std::move(backwardCond));
-    loop.addBackward(loop.extendForward(forwardCond, forwardBody), cond, body);
+    loop.addBackward(loop.extendForward(forwardCond, forwardBody), constants, cond, body);
     return {};
 }
 

@@ -12,8 +12,9 @@ namespace loopscope {
 
 class FunctionalGradients : public CallGradients {
 public:
-    FunctionalGradients(Model& model, std::vector<std::string> recompute) : m_model(model), m_recompute(std::move(recompute)) {}
+    FunctionalGradients(Model& model, std::vector<std::string> recompute, bool stacks);
 
+    std::string arraySource() const override { return m_arraySource; }
     std::vector<bool> reachedResults(const Operator& op, const std::vector<bool>& reached) override;
     Status differentiate(GradientCase& c) override;
 
@@ -28,6 +29,8 @@ private:
 
     Model& m_model;
     std::vector<std::string> m_recompute;
+    bool m_stacks;
+    std::string m_arraySource; ///< of no gradient that the model holds already
     int m_depth = 0;
 };
 

@@ -29,7 +29,8 @@ struct GradientCase {
         dx[0] = first;
         dx[1] = second;
     }
-    std::string refusal; ///< why this operator has no gradient after all: "batch_dims is 2"
+    std::string refusal;          ///< why this operator has no gradient after all: "batch_dims is 2"
+    std::string arraySource = {}; ///< names the arrays that gradients of arrays lie in, so that no two gradients share them
 
     DType dtype() const { return nodes.dtype(x[0]); }
 };

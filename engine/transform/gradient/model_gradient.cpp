@@ -60,7 +60,7 @@ Result<ModelGradient> addGradients(Model& model, const GradientRequest& request)
     ModelGradient answer;
     const size_t before = operatorCount(model);
     KnownShapes(model).refine(model.graph(request.graph));
-    FunctionalGradients calls(model, request.recompute);
+    FunctionalGradients calls(model, request.recompute, request.stacks);
     GraphEditor editor(model, request.graph);
     const auto first = static_cast<int64_t>(editor.graph().operators.size());
     BackwardPass pass(editor, calls);

@@ -14,6 +14,7 @@ struct GradientRequest {
     GraphId graph;
     std::vector<ValueId> of, wrt;       ///< the gradient of the sum of all elements of all `of`, by each `wrt`
     std::vector<std::string> recompute; ///< names or kinds of operators in functions that are computed again instead of kept
+    bool stacks = false;                ///< loops of the graph itself keep what is large and of known size on stacks instead of lists
 };
 
 struct ModelGradient {

@@ -104,11 +104,11 @@ struct Array {
     Grad handle, flow;
 };
 
-/// The array of gradients that belongs to the array whose handle is operand 0. All share one, as TensorFlow's "gradients".
+/// The array of gradients that belongs to the array whose handle is operand 0. All of one gradient share it, as TensorFlow's "gradients".
 Array gradientArray(Case& c, Grad flow)
 {
     const Grad operands[] = {c.x[0], flow};
-    const std::vector<Grad> both = c.nodes.add("TensorArrayGradV3", operands, {{"source", "gradients"}});
+    const std::vector<Grad> both = c.nodes.add("TensorArrayGradV3", operands, {{"source", c.arraySource}});
     return {both[0], both[1]};
 }
 
