@@ -4,6 +4,7 @@
 #include "engine/debug/inspect/why_answers.h"
 #include "engine/debug/timeline.h"
 #include "engine/exec/executor.h"
+#include "engine/observe/address_names.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 
@@ -16,10 +17,13 @@ namespace {
 
 constexpr int kMaxHops = 20'000;
 constexpr size_t kMostLines = 12;
+constexpr size_t kMostRows = 10;  ///< iterations of a loop that are shown
+constexpr double kWidestBar = 32; ///< characters
 
 /// How large a gradient is.
 struct Extent {
     double largest = 0; ///< of the finite elements
+    double norm = 0;    ///< of those
     int64_t abnormal = 0;
 
     Extent() = default;
@@ -27,6 +31,7 @@ struct Extent {
     {
         const TensorStatistics s = computeStatistics(tensor);
         if (s.finite > 0) largest = std::max(std::abs(s.min), std::abs(s.max));
+        norm = std::sqrt(static_cast<double>(s.finite) * (s.mean * s.mean + s.std * s.std));
         abnormal = s.nan + s.positiveInf + s.negativeInf;
     }
     bool isZero() const { return largest == 0 && abnormal == 0; }
@@ -42,6 +47,32 @@ bool isReal(const Tensor* tensor)
     if (!tensor || (!tensor->data && tensor->bytes == 0 && tensor->elementCount() > 0)) return false;
     const DTypeClass kind = dtypeClass(tensor->dtype);
     return kind == DTypeClass::floating || kind == DTypeClass::complex;
+}
+
+/// Rows of a course: iteration, norm, and a bar that grows by a character where the norm grows by the same factor.
+void addRows(const IterationCourse& course, std::vector<std::string>& lines)
+{
+    lines.push_back("norm in each iteration of " + course.loop + ":");
+    double least = INFINITY, most = 0;
+    for (const IterationCourse::Point& point : course.points) {
+        if (!(point.value > 0)) continue;
+        least = std::min(least, point.value);
+        most = std::max(most, point.value);
+    }
+    const double range = std::max(std::log(most) - std::log(least), 1.0);
+    const size_t count = course.points.size(), rows = std::min(count, kMostRows);
+    const size_t width = std::to_string(course.points.back().iteration).size();
+    for (size_t row = 0; row < rows; ++row) {
+        const IterationCourse::Point& point = course.points[rows < 2 ? 0 : row * (count - 1) / (rows - 1)];
+        std::string line = "  @" + std::to_string(point.iteration);
+        line.append(width + 4 - std::min(line.size(), width + 4), ' ');
+        std::string norm = std::isnan(point.value) ? "not finite" : realNumberText(point.value, 6);
+        if (point.value > 0) {
+            norm.append(12 - std::min<size_t>(norm.size(), 12), ' ');
+            norm.append(1 + static_cast<size_t>((std::log(point.value) - std::log(least)) / range * (kWidestBar - 1)), '#');
+        }
+        lines.push_back(line + norm);
+    }
 }
 
 /// "gradients/new_grad/Mul": all of its nodes are in one of these scopes; empty: it is in none.
@@ -106,6 +137,7 @@ private:
             return true;
         }
         m_lines.push_back({addressOf(m_model, hit.stack, hit.op), Extent(hit.result.tensor), hit.step});
+        noteIteration(hit);
         const Extent here = m_lines.back().extent;
         LS_CHECK_OK(m_target.timeline.goTo(hit.before, m_target.control));
         const int depth = static_cast<int>(hit.stack.size()) - 1;
@@ -126,6 +158,20 @@ private:
         if (here.abnormal > 0 && most.abnormal == 0) return ends("became NaN or infinite", op, most);
         at = {hit.before, hit.before, depth, chosen};
         return true;
+    }
+
+    /// The first value on the way back that an iteration has written is what it hands on.
+    void noteIteration(const WriteHit& hit)
+    {
+        if (hit.stack.back().iteration < 0) return;
+        const std::string inside = invocationOf(m_lines.back().address);
+        const std::string loop = callSiteOf(inside);
+        if (loop.empty() || inside == m_lastIteration) return;
+        m_lastIteration = inside;
+        const Extent& extent = m_lines.back().extent;
+        auto course = std::ranges::find(m_courses, loop, &IterationCourse::loop);
+        if (course == m_courses.end()) course = m_courses.insert(course, {loop, {}});
+        course->points.push_back({hit.stack.back().iteration, extent.abnormal > 0 ? std::nan("") : extent.norm});
     }
 
     bool ends(const std::string& what, const Operator& op, const Extent& before)
@@ -152,6 +198,12 @@ private:
         if (m_verdict.empty())
             m_verdict = "largest at " + largest->address + ", step " + std::to_string(largest->step.number) + ": " + largest->extent.text();
         answer.lines.push_back(m_verdict);
+        for (IterationCourse& course : m_courses) {
+            if (course.points.size() < 2) continue;
+            std::ranges::sort(course.points, {}, &IterationCourse::Point::iteration);
+            addRows(course, answer.lines);
+            answer.courses.push_back(std::move(course));
+        }
         return answer;
     }
 
@@ -159,6 +211,8 @@ private:
     const Model& m_model;
     Extent m_first;
     std::vector<Line> m_lines;
+    std::vector<IterationCourse> m_courses;
+    std::string m_lastIteration; ///< its address
     std::string m_verdict;
 };
 

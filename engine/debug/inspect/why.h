@@ -5,6 +5,7 @@
 #include "engine/debug/place.h"
 #include "engine/debug/target.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,9 +13,20 @@
 
 namespace loopscope {
 
+/// How large something was in each iteration of a loop, in the order of the iterations.
+struct IterationCourse {
+    struct Point {
+        int64_t iteration = 0;
+        double value = 0; ///< NaN: not finite
+    };
+    std::string loop; ///< the address of its operator
+    std::vector<Point> points;
+};
+
 /// Lines as people read them, most important first.
 struct Explanation {
     std::vector<std::string> lines;
+    std::vector<IterationCourse> courses; ///< `grad V`: the norm of the gradient on its way through loops
 };
 
 /// `loop`, `loop ADDR`, `stop`, `stop ADDR`, `branch`, `branch ADDR`, `nan`, `nan V`, `grad V`, `dead NODE`, `waiting`, `V[i,j]`; empty:
