@@ -3,6 +3,7 @@
 #include "engine/base/bytes.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace loopscope::app {
@@ -102,6 +103,21 @@ GoldenCase readCase(const Json& object, const std::string& folder)
 }
 
 } // namespace
+
+std::vector<std::string> goldenFolders(const std::string& folder)
+{
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (fs::exists(folder + "/cases.jsonl", error)) return {folder};
+    std::vector<std::string> found;
+    for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end; it != end;
+         it.increment(error)) {
+        if (error) break;
+        if (it->path().filename() == "cases.jsonl") found.push_back(it->path().parent_path().string());
+    }
+    std::ranges::sort(found);
+    return found;
+}
 
 Result<std::vector<GoldenCase>> readGoldenCases(const std::string& folder)
 {

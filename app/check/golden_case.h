@@ -52,6 +52,9 @@ struct GoldenCase {
 /// Reads FOLDER/cases.jsonl. Errors: badFile, "cases.jsonl:12: …".
 Result<std::vector<GoldenCase>> readGoldenCases(const std::string& folder);
 
+/// The folder itself if it holds golden cases, else those below it that do, by name.
+std::vector<std::string> goldenFolders(const std::string& folder);
+
 /// "float32" → f32, "bfloat16" → bf16, "int4" → i4, …; unknown if it is none.
 DType dtypeFromNumpyName(const std::string& name);
 

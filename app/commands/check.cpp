@@ -5,15 +5,13 @@
 #include "app/check/verdict.h"
 #include "app/commands/check_trace.h"
 #include "app/commands/commands.h"
+#include "app/commands/shared_cases.h"
 #include "app/output/console.h"
-#include "app/output/progress.h"
 #include "app/ranks/ranks.h"
-#include "app/ranks/sweep.h"
 #include "app/wiring/backend.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/model_summary.h"
 #include "app/wiring/session.h"
-#include "app/wiring/signals.h"
 #include "engine/base/bytes.h"
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
@@ -25,8 +23,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <re2/re2.h>
-#include <thread>
 
 namespace loopscope::app {
 
@@ -126,14 +122,13 @@ Status addPath(const std::string& path, Work& work)
     const std::string folder = path.size() > 1 && path.ends_with("/") ? path.substr(0, path.size() - 1) : path;
     if (fs::exists(folder + "/cases.jsonl", error)) return addGolden(folder, work);
     // A folder of suites, or of text tests at any depth.
-    std::vector<std::string> suites, tests;
+    const std::vector<std::string> suites = goldenFolders(folder);
+    std::vector<std::string> tests;
     for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end; it != end;
          it.increment(error)) {
         if (error) break;
-        if (it->path().filename() == "cases.jsonl") suites.push_back(it->path().parent_path().string());
         if (it->path().extension() == ".ltest") tests.push_back(it->path().string());
     }
-    std::sort(suites.begin(), suites.end());
     std::sort(tests.begin(), tests.end());
     if (suites.empty() && tests.empty())
         return Error(ErrorCode::badFile, "nothing to check: neither cases.jsonl nor .ltest files").at(path);
@@ -200,50 +195,6 @@ void refuseFallbacks(std::vector<CaseResult>& results)
     }
 }
 
-/// The end of a sweep: counts, then what did not pass, aligned.
-void printSummary(Console& console, const std::vector<CaseResult>& results, size_t total, double seconds)
-{
-    std::array<int64_t, 4> counts = {};
-    for (const CaseResult& r : results) ++counts[static_cast<size_t>(r.verdict)];
-    std::array<char, 32> time = {};
-    std::snprintf(time.data(), time.size(), "%.1f s", seconds);
-    std::string line = std::to_string(total) + (total == 1 ? " case: " : " cases: ") + std::to_string(counts[0]) + " passed, " +
-                       std::to_string(counts[1]) + " failed, " + std::to_string(counts[2]) + " unsupported";
-    if (counts[3] > 0) line += ", " + std::to_string(counts[3]) + " could not be run";
-    if (results.size() < total) line += ", " + std::to_string(total - results.size()) + " left out (cancelled)";
-    console.line(line + "   " + time.data());
-
-    size_t width = 0;
-    for (const CaseResult& r : results)
-        if (r.verdict == Verdict::fail || r.verdict == Verdict::error) width = std::max(width, r.id.size());
-    width = std::min<size_t>(width, 60);
-    std::map<std::string, int64_t> unsupported;
-    for (const CaseResult& r : results) {
-        if (r.verdict == Verdict::unsupported) ++unsupported[r.message];
-        if (r.verdict != Verdict::fail && r.verdict != Verdict::error) continue;
-        std::string id = r.id;
-        if (id.size() < width) id.resize(width, ' ');
-        console.line(console.paint(Style::bad, r.verdict == Verdict::fail ? "FAIL " : "ERROR") + " " + id + "  " + r.message);
-    }
-    if (console.verbose()) {
-        for (const CaseResult& r : results)
-            if (r.verdict == Verdict::unsupported) console.line("unsupported  " + r.id + "  " + r.message);
-    } else if (!unsupported.empty()) {
-        std::vector<std::pair<int64_t, std::string>> sorted;
-        for (const auto& [message, count] : unsupported) sorted.emplace_back(-count, message);
-        std::sort(sorted.begin(), sorted.end());
-        constexpr size_t kShown = 12;
-        for (size_t i = 0; i < sorted.size() && i < kShown; ++i)
-            console.line("unsupported  " + std::to_string(-sorted[i].first) + " x  " + sorted[i].second);
-        if (sorted.size() > kShown)
-            console.line("unsupported  and " + std::to_string(sorted.size() - kShown) + " more reasons (-v lists the cases)");
-    }
-}
-
-} // namespace
-
-namespace {
-
 /// What the command line names, as far as --filter lets it through.
 Result<Work> askedWork(const Arguments& arguments)
 {
@@ -254,44 +205,8 @@ Result<Work> askedWork(const Arguments& arguments)
     LS_TRY(const bool isOnDevice, wantsDevice(arguments));
     if (isOnDevice) work.profile = Profile::vulkan;
     for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
-    if (!arguments.has("filter")) return work;
-    const std::string text = arguments.text("filter");
-    const RE2 filter(text, RE2::Quiet);
-    if (!filter.ok())
-        return Error(ErrorCode::usage, "option '--filter'")
-            .found("'" + text + "'")
-            .expected("a regular expression (" + filter.error() + ")");
-    std::erase_if(work.jobs, [&](const CaseJob& job) { return !RE2::PartialMatch(job.id, filter); });
-    if (work.jobs.empty()) return Error(ErrorCode::usage, "no case matches --filter '" + text + "'");
+    LS_CHECK_OK(filterCases(arguments, work.jobs));
     return work;
-}
-
-/// --jobs: by default what this process, or this rank of several on one machine, has of the processors.
-Status readPoolOptions(const Arguments& arguments, const Ranks* ranks, PoolOptions& options)
-{
-    const int64_t processors = ranks ? ranks->processors() : std::max(1U, std::thread::hardware_concurrency());
-    LS_TRY(const int64_t jobs, arguments.integer("jobs", processors, 1, 4096));
-    LS_TRY(options.caseTimeout, arguments.real("case-timeout", 60));
-    options.jobs = static_cast<int>(jobs);
-    options.cancel = &interruptFlag();
-    return {};
-}
-
-/// Another rank than 0: runs what it is given, and says nothing but to rank 0.
-int helpToCheck(const Arguments& arguments, Ranks& ranks)
-{
-    Result<Work> work = askedWork(arguments);
-    PoolOptions options;
-    Status status = work.ok() ? readPoolOptions(arguments, &ranks, options) : Status(std::move(work).takeError());
-    if (status.ok()) {
-        const std::unique_ptr<JobSource> source = sharedJobs(ranks, work->jobs, {});
-        const Result<std::vector<CaseResult>> results = runSharedJobs(work->jobs, options, *source);
-        if (results.ok()) return 0;
-        status = results.error().copy();
-    }
-    const Error why = std::move(status).takeError();
-    leaveSweep(ranks, why);
-    return 0; // rank 0 tells of it
 }
 
 } // namespace
@@ -309,7 +224,10 @@ Result<int> runCheck(const CommandContext& context)
     if (hasRanks()) {
         if (arguments.has("update")) return Error(ErrorCode::usage, "option '--update' is not for several ranks");
         LS_TRY(ranks, Ranks::join());
-        if (!ranks->isFirst()) return helpToCheck(arguments, *ranks);
+        if (!ranks->isFirst()) {
+            Result<Work> work = askedWork(arguments);
+            return helpWithCases(arguments, *ranks, work.ok() ? Result<std::vector<CaseJob>>(std::move(work->jobs)) : work.error().copy());
+        }
     }
     LS_TRY(Work work, askedWork(arguments));
     if (arguments.has("update"))
@@ -318,35 +236,15 @@ Result<int> runCheck(const CommandContext& context)
             if (changed > 0) console.line(path + ": " + std::to_string(changed) + (changed == 1 ? " reply" : " replies") + " rewritten");
         }
 
-    PoolOptions options;
-    LS_CHECK_OK(readPoolOptions(arguments, ranks.get(), options));
     const int64_t started = nowNs();
-    ProgressMeter meter(console, "checking", static_cast<int64_t>(work.jobs.size()), "cases/s");
-    options.tick = [&](int64_t done) {
-        if (meter.due()) meter.show(done, std::to_string(done) + " of " + std::to_string(work.jobs.size()), "");
-    };
-    if (console.json()) options.finished = [&](const CaseResult& result) { console.line(caseJson(result)); };
-    std::vector<CaseResult> results;
-    if (ranks) {
-        const std::unique_ptr<JobSource> source =
-            sharedJobs(*ranks, work.jobs, [&console](const std::string& lost) { console.warning(lost); });
-        LS_TRY(results, runSharedJobs(work.jobs, options, *source));
-    } else {
-        results = runJobs(work.jobs, options);
-    }
-    console.endProgress();
+    LS_TRY(std::vector<CaseResult> results, runCases(console, arguments, ranks.get(), work.jobs, "checking"));
     if (arguments.has("strict")) refuseFallbacks(results);
     if (!console.json()) {
-        printSummary(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
+        printCases(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
         printCompared(console, results, arguments.has("bits"));
         if (work.profile && *work.profile != Profile::reference) printKernels(console, results, *work.profile);
     }
-    if (interruptFlag().requested()) return static_cast<int>(ErrorCode::cancelled);
-    const auto any = [&](Verdict v) {
-        return std::any_of(results.begin(), results.end(), [&](const CaseResult& r) { return r.verdict == v; });
-    };
-    if (any(Verdict::fail) || any(Verdict::error)) return 1;
-    return any(Verdict::unsupported) ? static_cast<int>(ErrorCode::unsupported) : 0;
+    return exitCodeOf(results);
 }
 
 } // namespace loopscope::app

@@ -1,5 +1,6 @@
 // `loopscope prove`: whether two programs compute the same, held against each other value by value on inputs that are given and drawn.
 #include "app/commands/commands.h"
+#include "app/commands/folder_runs.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/wiring/backend.h"
@@ -55,6 +56,7 @@ Result<int> runProve(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
+    if (namesGoldenFolder(arguments)) return proveFolder(context);
     LS_TRY(const ProofNames names, namesOf(arguments));
     LS_TRY(LoadedModel first, loadModel(arguments.positionals[0]));
     LS_CHECK_OK(selectFromArguments(first, arguments));

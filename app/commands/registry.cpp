@@ -61,11 +61,11 @@ std::vector<CommandSpec> modelCommands()
          with(with({"output", "force", "time", "print", "dequantize", "composites", "distributed"}, kHostLoop), kRunning), 1, 1, runRun},
         {"bench", "bench MODEL -i NAME=SOURCE…", "How long a model takes: median and p95 of its runs, and where the time goes.",
          "loopscope bench samples/text/collatz.lsir -i x=27 --repeat 10", with({"warmup", "repeat", "beside"}, kRunning), 1, 1, runBench},
-        {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
-         "Runs a model and records what every operator and iteration computed, in one SQLite file.",
+        {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace] · trace DIR [-o FOLDER]",
+         "Runs a model and records what every operator and iteration computed, in one SQLite file; of a folder of golden cases each run.",
          "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
          with(with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append",
-                    "no-index", "constants", "distributed"},
+                    "no-index", "constants", "distributed", "filter", "jobs", "case-timeout"},
                    kHostLoop),
               kRunning),
          1, 1, runTrace},
@@ -168,7 +168,7 @@ std::vector<CommandSpec> conversionCommands()
          "grad MODEL --of NAME --wrt NAME[,…] -o FILE",
          "A TensorFlow graph with operators that compute gradients of some of its values by others; loops and branches included.",
          "loopscope grad samples/text/logistic_map.lsir --of y --wrt x,r -o gradient.lsir",
-         {"output", "format", "force", "of", "wrt", "recompute", "signature"},
+         {"output", "format", "force", "of", "wrt", "recompute", "stacks", "signature"},
          1,
          1,
          runGrad},
@@ -188,10 +188,12 @@ std::vector<CommandSpec> conversionCommands()
 std::vector<CommandSpec> proofCommands()
 {
     return {
-        {"prove", "prove A [B] -i NAME=SOURCE…",
-         "Whether two programs compute the same, value by value, on given and drawn inputs. Exit code 1 if they do not.",
+        {"prove", "prove A [B] -i NAME=SOURCE… · prove DIR [DIR]",
+         "Whether two programs compute the same, value by value, on given and drawn inputs; in folders of golden cases each. Exit code 1 "
+         "if not.",
          "loopscope prove samples/text/collatz.lsir --against fast -i x=27",
-         with(with({"samples", "minimize", "pair", "against", "bitwise"}, kTolerance), kRunning), 1, 2, runProve},
+         with(with({"samples", "minimize", "pair", "against", "bitwise", "filter", "jobs", "case-timeout"}, kTolerance), kRunning), 1, 2,
+         runProve},
     };
 }
 

@@ -1,5 +1,6 @@
 // `loopscope trace`: runs a model and records what happens.
 #include "app/commands/commands.h"
+#include "app/commands/folder_runs.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
@@ -68,6 +69,7 @@ Result<int> runTrace(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
+    if (namesGoldenFolder(arguments)) return traceFolder(context);
     LS_TRY(const std::unique_ptr<DrivenRanks> ranks, DrivenRanks::join(arguments));
     if (const std::optional<int> code = ranks->serve(arguments)) return *code;
     LS_TRY(AskedRun asked, askedRun(console, arguments, KeptLoop::used));
