@@ -13,6 +13,8 @@ using loopscope::kMpiHeader;
 constexpr int kFirst = 1; ///< tag of messages, or of their beginnings
 constexpr int kRest = 2;  ///< tag of what does not fit into the standing receive
 constexpr uint64_t kSmall = 8192;
+constexpr uint64_t kAtOnce =
+    1024; ///< MPI copies what is so small and has sent it when it returns: no request, which would cost as much again
 
 struct Header {
     int32_t tag;
@@ -26,7 +28,13 @@ MPI_Request incoming = MPI_REQUEST_NULL;
 MPI_Request outgoing[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 int arrivedFrom = -1;
 
-bool listen() { return MPI_Irecv(standing, sizeof(standing), MPI_BYTE, MPI_ANY_SOURCE, kFirst, MPI_COMM_WORLD, &incoming) == MPI_SUCCESS; }
+bool listen()
+{
+    if (incoming == MPI_REQUEST_NULL &&
+        MPI_Recv_init(standing, sizeof(standing), MPI_BYTE, MPI_ANY_SOURCE, kFirst, MPI_COMM_WORLD, &incoming) != MPI_SUCCESS)
+        return false;
+    return MPI_Start(&incoming) == MPI_SUCCESS;
+}
 
 const char* open(int32_t* rank, int32_t* size, int32_t* ranksHere)
 {
@@ -56,6 +64,7 @@ int32_t send(void* bytes, uint64_t size, int32_t tag, int32_t to)
     const uint64_t content = size - kMpiHeader;
     const Header header = {tag, content <= kSmall ? 1 : 0, content};
     std::memcpy(bytes, &header, sizeof(header));
+    if (content <= kAtOnce) return MPI_Send(bytes, static_cast<int>(size), MPI_BYTE, to, kFirst, MPI_COMM_WORLD) == MPI_SUCCESS ? 1 : -1;
     const uint64_t first = content <= kSmall ? size : kMpiHeader;
     if (MPI_Isend(bytes, static_cast<int>(first), MPI_BYTE, to, kFirst, MPI_COMM_WORLD, &outgoing[0]) != MPI_SUCCESS) return -1;
     if (content <= kSmall) return 0;
@@ -105,6 +114,7 @@ void close()
 {
     MPI_Cancel(&incoming);
     MPI_Wait(&incoming, MPI_STATUS_IGNORE);
+    MPI_Request_free(&incoming);
     MPI_Finalize();
 }
 

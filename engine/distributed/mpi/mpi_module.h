@@ -15,7 +15,7 @@ struct MpiModule {
     /// Joins the job. Null, or why it cannot be joined.
     const char* (*open)(int32_t* rank, int32_t* size, int32_t* ranksHere);
     /// Begins to send `size` bytes, the module's own at their beginning included; they must stay as they are until isSent() is true.
-    /// Negative: it failed.
+    /// 1: they are sent already; 0: not yet; negative: it failed.
     int32_t (*send)(void* bytes, uint64_t size, int32_t tag, int32_t to);
     /// 1: the last send is through; 0: not yet; −1: it failed.
     int32_t (*isSent)();
