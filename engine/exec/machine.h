@@ -103,7 +103,7 @@ private:
     /// Operators whose results stay as they are until the last of them has run, and what is taken of them then.
     struct TripSegment {
         const Instruction *begin, *end;
-        const TripCell *cells, *cellsEnd;
+        const TripCell *cells, *wordsEnd, *bytesEnd, *cellsEnd; ///< numbers of four bytes, those of one, and others
     };
     Status runTapedTrips(CallFrame& frame, TripTaker& taker, const Instruction*& at);
     /// Kernels one after the other; at an error frame.next says which. `step` is m_step, which kernels can see: as a number of
@@ -188,6 +188,7 @@ private:
     std::vector<InferredType> m_inferred;
     std::vector<std::span<const Tensor* const>> m_tripResults; ///< of a body's operators and its condition's
     std::vector<TripSegment> m_tripSegments;
+    std::vector<TripCell> m_tripCells;
     std::vector<CallFrame> m_frames;
     std::set<GraphId> m_initialised; ///< graphs that call_once has run
 };

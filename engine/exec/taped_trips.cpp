@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace loopscope {
 
@@ -11,30 +12,37 @@ namespace {
 
 constexpr int64_t kRowsUntilAsked = 16; ///< whether the run is cancelled
 
-[[gnu::noinline]] bool takeBytes(bool compares, std::byte* row, const TripCell& cell)
+constexpr size_t kWord = sizeof(uint32_t); ///< what loops of scalars give most
+
+bool isSame(const std::byte* row, const TripCell& cell) { return std::memcmp(row + cell.offset, cell.result->data, cell.bytes) == 0; }
+
+/// Writes results, or compares them: bits that differ.
+template <bool Compares, typename Bits>
+[[gnu::always_inline]] inline Bits takeBits(std::byte* row, const TripCell* cell, const TripCell* end)
 {
-    if (compares) return std::memcmp(row + cell.offset, cell.result->data, cell.bytes) == 0;
-    std::memcpy(row + cell.offset, cell.result->data, cell.bytes);
-    return true;
+    Bits differs = 0;
+#pragma GCC unroll 4
+    for (; cell != end; ++cell) {
+        Bits mine, theirs;
+        std::memcpy(&mine, cell->result->data, sizeof mine);
+        if constexpr (Compares) {
+            std::memcpy(&theirs, row + cell->offset, sizeof theirs);
+            differs |= mine ^ theirs;
+        } else {
+            std::memcpy(row + cell->offset, &mine, sizeof mine);
+        }
+    }
+    return differs;
 }
 
-/// Writes a result, or compares it; false: it is not the same. Numbers of four bytes are what loops of scalars give most.
-template <bool Compares> [[gnu::always_inline]] inline bool take(std::byte* row, const TripCell& cell)
+/// The same for those of other sizes; false: one is not the same.
+template <bool Compares> [[gnu::noinline]] bool takeOthers(std::byte* row, const TripCell* cell, const TripCell* end)
 {
-    if (cell.bytes != sizeof(uint32_t)) [[unlikely]] {
-        if (cell.bytes != 1) return takeBytes(Compares, row, cell);
-        if constexpr (Compares) return row[cell.offset] == *cell.result->data;
-        row[cell.offset] = *cell.result->data;
-        return true;
+    for (; cell != end; ++cell) {
+        if constexpr (!Compares) std::memcpy(row + cell->offset, cell->result->data, cell->bytes);
+        else if (!isSame(row, *cell)) return false;
     }
-    uint32_t mine, theirs;
-    std::memcpy(&mine, cell.result->data, sizeof mine);
-    if constexpr (!Compares) {
-        std::memcpy(row + cell.offset, &mine, sizeof mine);
-        return true;
-    }
-    std::memcpy(&theirs, row + cell.offset, sizeof theirs);
-    return mine == theirs;
+    return true;
 }
 
 } // namespace
@@ -78,30 +86,8 @@ public:
     template <bool Compares> void run(const TripTape& tape)
     {
         const size_t ofBody = split(tape);
-        const TripSegment *const bodySegments = m_machine.m_tripSegments.data(), *const condSegments = bodySegments + ofBody,
-                                 *const endSegments = bodySegments + m_machine.m_tripSegments.size();
-        Impl& machine = m_machine; // these need not be read back from memory for each operator
-        CallFrame& frame = m_frame;
-        CallState& call = m_call;
-        const int64_t end = std::min(tape.count, most());
-        std::byte* row = tape.rows;
-        int64_t step = machine.m_step;
-        for (; rows < end; row += tape.rowBytes) {
-            if (rows % kRowsUntilAsked == 0 && machine.m_cancel.requested()) return;
-            if (!runSegments<Compares>(machine, frame, bodySegments, condSegments, row, step)) [[unlikely]]
-                return;
-            call.exchange.nextPlain();
-            machine.nextIteration(frame, nullptr);
-            if (!runSegments<Compares>(machine, frame, condSegments, endSegments, row, step)) [[unlikely]]
-                return;
-            ++rows;
-            if (*call.verdictSlot->as<uint8_t>() == 0) {
-                isOver = true;
-                return;
-            }
-            frame.inCond = false;
-            frame.activation = call.body;
-        }
+        const bool isSingle = ofBody == 1 && m_machine.m_tripSegments.size() == 2; // mostly
+        isSingle ? runRows<Compares, true>(tape, ofBody) : runRows<Compares, false>(tape, ofBody);
     }
 
     const Instruction* endOfCond() const { return m_cond + m_ofCond; }
@@ -114,18 +100,60 @@ public:
     bool isOver = false; ///< cond said so
 
 private:
+    template <bool Compares, bool Single> void runRows(const TripTape& tape, size_t ofBody)
+    {
+        const TripSegment *const bodySegments = m_machine.m_tripSegments.data(), *const condSegments = bodySegments + ofBody,
+                                 *const endSegments = bodySegments + m_machine.m_tripSegments.size();
+        Impl& machine = m_machine; // these need not be read back from memory for each operator
+        CallFrame& frame = m_frame;
+        CallState& call = m_call;
+        const int64_t end = std::min(tape.count, most());
+        std::byte* row = tape.rows;
+        int64_t step = machine.m_step;
+        for (; rows < end; row += tape.rowBytes) {
+            if (rows % kRowsUntilAsked == 0 && machine.m_cancel.requested()) return;
+            if (!runSegments<Compares, Single>(machine, frame, bodySegments, condSegments, row, step)) [[unlikely]]
+                return;
+            call.exchange.nextPlain();
+            machine.nextIteration(frame, nullptr);
+            if (!runSegments<Compares, Single>(machine, frame, condSegments, endSegments, row, step)) [[unlikely]]
+                return;
+            ++rows;
+            if (*call.verdictSlot->as<uint8_t>() == 0) {
+                isOver = true;
+                return;
+            }
+            frame.inCond = false;
+            frame.activation = call.body;
+        }
+    }
+
     /// Splits a row where something has to be taken; returns into how many segments the body.
     size_t split(const TripTape& tape)
     {
         std::vector<TripSegment>& segments = m_machine.m_tripSegments;
+        std::vector<TripCell>& cells = m_machine.m_tripCells;
         segments.clear();
+        cells.clear();
+        size_t count = 0;
+        while (tape.cells[count].kernel < m_ofBody + m_ofCond) ++count;
+        cells.reserve(count); // they stay where they are
         const TripCell* cell = tape.cells;
         const auto add = [&](const Instruction* code, std::span<const int32_t> points, int64_t before) {
             int32_t done = 0;
             for (const int32_t point : points) {
                 const TripCell* const first = cell;
                 while (cell->kernel < before + point) ++cell;
-                segments.push_back({code + done, code + point, first, cell});
+                const std::span<const TripCell> own(first, cell);
+                const TripCell* const begin = cells.data() + cells.size();
+                const auto addOf = [&](auto isWanted) {
+                    std::ranges::copy_if(own, std::back_inserter(cells), isWanted);
+                    return cells.data() + cells.size();
+                };
+                const TripCell* const wordsEnd = addOf([](const TripCell& c) { return c.bytes == kWord; });
+                const TripCell* const bytesEnd = addOf([](const TripCell& c) { return c.bytes == 1; });
+                const TripCell* const cellsEnd = addOf([](const TripCell& c) { return c.bytes != kWord && c.bytes != 1; });
+                segments.push_back({code + done, code + point, begin, wordsEnd, bytesEnd, cellsEnd});
                 done = point;
             }
         };
@@ -136,22 +164,29 @@ private:
     }
 
     /// False: it stops in one of them.
-    template <bool Compares> [[gnu::always_inline]] inline bool runSegments(Impl& machine, CallFrame& frame, const TripSegment* segment,
-                                                                            const TripSegment* end, std::byte* row, int64_t& step)
+    template <bool Compares, bool Single> [[gnu::always_inline]] inline bool
+    runSegments(Impl& machine, CallFrame& frame, const TripSegment* segment, const TripSegment* end, std::byte* row, int64_t& step)
     {
-        for (; segment != end; ++segment) {
-            Status ran = machine.runKernels(frame, segment->begin, segment->end, step);
-            if (!ran.ok()) [[unlikely]] {
-                failed<Compares>(*segment, row, std::move(ran));
-                return false;
-            }
-            for (const TripCell* cell = segment->cells; cell != segment->cellsEnd; ++cell)
-                if (!take<Compares>(row, *cell)) [[unlikely]] {
-                    stopAt(*cell, segment->end);
-                    return false;
-                }
-        }
+        if constexpr (Single) return runSegment<Compares>(machine, frame, *segment, row, step);
+        for (; segment != end; ++segment)
+            if (!runSegment<Compares>(machine, frame, *segment, row, step)) return false;
         return true;
+    }
+
+    template <bool Compares> [[gnu::always_inline]] inline bool runSegment(Impl& machine, CallFrame& frame, const TripSegment& segment,
+                                                                           std::byte* row, int64_t& step)
+    {
+        if (Status ran = machine.runKernels(frame, segment.begin, segment.end, step); !ran.ok()) [[unlikely]] {
+            failed<Compares>(segment, row, std::move(ran));
+            return false;
+        }
+        const uint32_t differs = takeBits<Compares, uint32_t>(row, segment.cells, segment.wordsEnd) |
+                                 takeBits<Compares, uint8_t>(row, segment.wordsEnd, segment.bytesEnd);
+        const bool hasOthers = segment.bytesEnd != segment.cellsEnd;
+        if (differs == 0 && (!hasOthers || takeOthers<Compares>(row, segment.bytesEnd, segment.cellsEnd))) [[likely]]
+            return true;
+        stopAt(*firstDifference(segment, row, INT32_MAX), segment.end);
+        return false;
     }
 
     template <bool Compares> [[gnu::noinline]] void failed(const TripSegment& segment, std::byte* row, Status error)
@@ -161,8 +196,21 @@ private:
         while (next->index != m_frame.next) ++next;
         first = next;
         kernels = static_cast<int32_t>(m_frame.inCond ? m_ofBody + (next - m_cond) : next - m_body);
-        for (const TripCell* cell = segment.cells; cell != segment.cellsEnd && cell->kernel < kernels; ++cell)
-            if (!take<Compares>(row, *cell)) return stopAt(*cell, next);
+        if constexpr (Compares) {
+            if (const TripCell* const cell = firstDifference(segment, row, kernels)) stopAt(*cell, next);
+        } else {
+            for (const TripCell* cell = segment.cells; cell != segment.cellsEnd; ++cell)
+                if (cell->kernel < kernels) std::memcpy(row + cell->offset, cell->result->data, cell->bytes);
+        }
+    }
+
+    /// Of what operators before `end` gave; null: nothing differs.
+    static const TripCell* firstDifference(const TripSegment& segment, const std::byte* row, int32_t end)
+    {
+        const TripCell* found = nullptr;
+        for (const TripCell* cell = segment.cells; cell != segment.cellsEnd; ++cell)
+            if (cell->kernel < end && (!found || cell->kernel < found->kernel) && !isSame(row, *cell)) found = cell;
+        return found;
     }
 
     /// What differs is told of, and so is what has run behind it.

@@ -85,7 +85,7 @@ public:
     void end(const Tape& tape) { m_used += static_cast<size_t>(tape.rows) * tape.layout->rowBytes; }
 
 private:
-    static constexpr size_t kChunk = 32 << 10;
+    static constexpr size_t kChunk = 64 << 10;
     static constexpr int64_t kMostRows = 4096;
     std::deque<std::shared_ptr<std::byte[]>> m_chunks; ///< the one that was begun first at the front
     std::shared_ptr<std::byte[]> m_now;
