@@ -1,8 +1,8 @@
 // Which breakpoints of the engine the client's breakpoints are. A line may be called from several places and then is several of them.
 #pragma once
 
-#include "app/dap/json.h"
 #include "engine/api/debug_session.h"
+#include "engine/base/json.h"
 
 #include <cstdint>
 #include <map>

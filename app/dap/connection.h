@@ -2,7 +2,7 @@
 // `cancel` are heard while the engine runs.
 #pragma once
 
-#include "app/dap/json.h"
+#include "engine/base/json.h"
 
 #include <condition_variable>
 #include <cstdint>

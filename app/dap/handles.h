@@ -2,8 +2,8 @@
 // axes. Numbers are never used twice, and end with the stop.
 #pragma once
 
-#include "app/dap/json.h"
 #include "engine/api/inspector.h"
+#include "engine/base/json.h"
 
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,7 @@
 // docs/editors.md follow from it.
 #pragma once
 
-#include "app/dap/json.h"
+#include "engine/base/json.h"
 
 #include <span>
 #include <string_view>

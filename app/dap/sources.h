@@ -2,7 +2,7 @@
 // them, both ways.
 #pragma once
 
-#include "app/dap/json.h"
+#include "engine/base/json.h"
 #include "engine/ir/model.h"
 
 #include <cstdint>

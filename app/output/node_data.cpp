@@ -1,7 +1,7 @@
 #include "app/output/node_data.h"
 
-#include "app/dap/json.h"
 #include "app/output/json_writer.h"
+#include "engine/base/json.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
@@ -85,9 +85,9 @@ Result<std::string> nodeDataJson(const TraceReader& trace, const QueryResult& re
 
 Result<NodeData> readNodeData(const Model& model, std::string_view text)
 {
-    Result<dap::Json> parsed = dap::Json::parse(text);
+    Result<Json> parsed = Json::parse(text);
     if (!parsed.ok()) return Error(ErrorCode::badFile, parsed.error().message());
-    const auto number = [](const dap::Json& value) -> std::optional<double> {
+    const auto number = [](const Json& value) -> std::optional<double> {
         if (!value.isNumber()) return {};
         double real = 0;
         const std::string written = value.dump();
@@ -95,7 +95,7 @@ Result<NodeData> readNodeData(const Model& model, std::string_view text)
         return code == std::errc() ? std::optional(real) : std::nullopt;
     };
     NodeData data;
-    const auto read = [&](GraphId graph, const dap::Json& results) {
+    const auto read = [&](GraphId graph, const Json& results) {
         const Graph& of = model.graph(graph);
         for (const auto& [key, result] : results.members()) {
             const std::optional<double> value = number(result.isObject() ? result["value"] : result);

@@ -1,5 +1,5 @@
-// One value of JSON, as the messages of the Debug Adapter Protocol are made of. It stands in front of the library, whose header is read by
-// one source file only.
+// One value of JSON: what the messages of the Debug Adapter Protocol are made of, and what a Keras model says of its layers. It stands in
+// front of the library, whose header is read by one source file only.
 #pragma once
 
 #include "engine/base/result.h"
@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace loopscope::app::dap {
+namespace loopscope {
 
 /// Objects keep the order in which their members were set. Reading what is not there, or is of another type, gives what was named as
 /// default: clients leave out what they like, and what they must say is asked for with need…().
@@ -54,6 +54,7 @@ public:
     const Members& members() const; ///< empty where this is no object
     std::string text(std::string otherwise = {}) const;
     int64_t integer(int64_t otherwise = 0) const;
+    double number(double otherwise = 0) const;
     bool truth(bool otherwise = false) const;
 
     /// The member of that name as its type demands. Errors: usage, "argument 'line'".
@@ -71,4 +72,4 @@ private:
     std::variant<std::monostate, bool, int64_t, double, std::string, Array, Members> m_value;
 };
 
-} // namespace loopscope::app::dap
+} // namespace loopscope

@@ -1,4 +1,4 @@
-#include "app/dap/json.h"
+#include "engine/base/json.h"
 
 #include "engine/base/json_text.h"
 
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace loopscope::app::dap {
+namespace loopscope {
 
 namespace {
 
-constexpr size_t kDeepest = 64; ///< nested values; those of the protocol go to 6
+constexpr size_t kDeepest = 64; ///< nested values; those of the debug protocol go to 6, a Keras model takes 4 for each model in it
 
 /// Builds values from what the library reads, without recursion.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -148,6 +148,13 @@ int64_t Json::integer(int64_t otherwise) const
     return real != nullptr && std::abs(*real) < 9e15 ? static_cast<int64_t>(*real) : otherwise;
 }
 
+double Json::number(double otherwise) const
+{
+    if (const auto* const value = std::get_if<int64_t>(&m_value)) return static_cast<double>(*value);
+    const double* const real = std::get_if<double>(&m_value);
+    return real != nullptr ? *real : otherwise;
+}
+
 bool Json::truth(bool otherwise) const
 {
     const bool* const value = std::get_if<bool>(&m_value);
@@ -197,4 +204,4 @@ Json& Json::push(Json value)
     return *this;
 }
 
-} // namespace loopscope::app::dap
+} // namespace loopscope
