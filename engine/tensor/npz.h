@@ -3,11 +3,12 @@
 
 #include "engine/base/result.h"
 #include "engine/tensor/npy.h"
+#include "engine/tensor/zip_archive.h"
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope {
@@ -17,9 +18,6 @@ class NpzFile {
 public:
     /// Errors: badFile ("no such file", not a zip archive).
     static Result<NpzFile> open(const std::string& path);
-    NpzFile(NpzFile&&) noexcept;
-    NpzFile& operator=(NpzFile&&) noexcept;
-    ~NpzFile();
 
     /// Member names without `.npy`, in file order.
     const std::vector<std::string>& keys() const { return m_keys; }
@@ -28,10 +26,14 @@ public:
     Result<Array> read(std::string_view key) const;
 
 private:
-    struct Archive;
-    NpzFile(std::string path, std::unique_ptr<Archive> archive, std::vector<std::string> keys);
+    NpzFile(std::string path, ZipArchive archive, std::vector<std::string> keys)
+        : m_path(std::move(path)),
+          m_archive(std::move(archive)),
+          m_keys(std::move(keys))
+    {
+    }
     std::string m_path;
-    std::unique_ptr<Archive> m_archive;
+    ZipArchive m_archive;
     std::vector<std::string> m_keys;
 };
 
