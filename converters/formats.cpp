@@ -3,6 +3,7 @@
 #include "converters/circle/circle.h"
 #include "converters/external_data.h"
 #include "converters/graphdef/graphdef.h"
+#include "converters/keras/keras.h"
 #include "converters/savedmodel/savedmodel.h"
 #include "converters/tflite/file_archive.h"
 #include "converters/tflite/tflite.h"
@@ -53,6 +54,8 @@ bool isGraphDefText(std::string_view /*path*/, std::span<const std::byte> conten
 
 bool isMetaGraph(std::string_view /*path*/, std::span<const std::byte> content) { return looksLikeMetaGraph(content); }
 
+bool isKeras(std::string_view /*path*/, std::span<const std::byte> content) { return looksLikeKeras(content); }
+
 /// A text with a mistake in its first line is still a text: the extension settles it, so that the message names the line.
 bool isLsir(std::string_view path, std::span<const std::byte> content)
 {
@@ -66,6 +69,7 @@ constexpr std::array kFormats = {
     Format{"GraphDef", "pb", &isGraphDef, &importGraphDef, &saveWith<exportGraphDef>},
     Format{"GraphDef text", "pbtxt", &isGraphDefText, &importGraphDefText, &saveWith<exportGraphDefText>},
     Format{"MetaGraph", "meta", &isMetaGraph, &importGraphDef, &saveWith<exportMetaGraph>},
+    Format{"Keras", "keras", &isKeras, &importKeras, nullptr},
     Format{"lsir", "lsir", &isLsir, &importLsir, &saveLsir},
 };
 
@@ -185,6 +189,7 @@ Result<const Format*> formatToSave(const std::string& path, const SaveOptions& o
     const std::string extension = options.format.empty() ? extensionOf(path) : options.format;
     std::vector<std::string> known;
     for (const Format& format : kFormats) {
+        if (format.save == nullptr) continue;
         if (format.extension == extension) return &format;
         known.emplace_back(format.extension);
     }

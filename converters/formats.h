@@ -41,7 +41,7 @@ struct Format {
     /// True if the content is of this format. `path` may only settle what the content leaves open.
     bool (*recognizes)(std::string_view path, std::span<const std::byte> content);
     Result<Model> (*load)(const std::string& path, Bytes content);
-    Status (*save)(const Model& model, const std::string& path, const SaveOptions& options);
+    Status (*save)(const Model& model, const std::string& path, const SaveOptions& options); ///< null: it is only read
     bool keepsFiles = false; ///< what it saves has room for SaveOptions::source
 };
 

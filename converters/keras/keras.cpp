@@ -1,0 +1,75 @@
+// The archive from the top: its members, then the model, then the signature.
+#include "converters/keras/keras.h"
+
+#include "converters/keras/model_import.h"
+#include "engine/base/memory_budget.h"
+#include "engine/tensor/zip_archive.h"
+
+#include <cstring>
+
+namespace loopscope {
+
+using namespace keras;
+
+namespace {
+
+constexpr std::string_view kConfig = "config.json", kMetadata = "metadata.json", kWeights = "model.weights.h5";
+/// A value takes this much for each byte of its text, and a little more.
+constexpr uint64_t kJsonGrowth = 40;
+
+Result<Json> readJson(const ZipArchive& archive, std::string_view member)
+{
+    Result<std::vector<std::byte>> bytes = archive.read(member);
+    if (!bytes.ok()) return std::move(bytes).takeError().at(member);
+    LS_CHECK_OK(checkMemory(bytes->size() * kJsonGrowth, member));
+    Result<Json> json = Json::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+    if (!json.ok()) return Error(ErrorCode::badFile, json.error().message()).at(member);
+    return json;
+}
+
+/// Keras 2 names its weights and calls otherwise.
+Status checkVersion(const ZipArchive& archive)
+{
+    if (!archive.has(kMetadata)) return {};
+    LS_TRY(const Json metadata, readJson(archive, kMetadata));
+    const std::string version = metadata["keras_version"].text();
+    if (version.empty() || version.starts_with("3.")) return {};
+    return Error(ErrorCode::unsupported, "saved by another Keras").at(kMetadata).found("version " + version).expected("3");
+}
+
+Result<Model> import(Bytes content)
+{
+    LS_TRY(const ZipArchive archive, ZipArchive::open(std::move(content)));
+    LS_CHECK_OK(checkVersion(archive));
+    LS_TRY(const Json config, readJson(archive, kConfig));
+    std::optional<Hdf5File> weights;
+    if (archive.has(kWeights)) {
+        Result<std::vector<std::byte>> bytes = archive.read(kWeights);
+        if (!bytes.ok()) return std::move(bytes).takeError().at(kWeights);
+        const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes).value());
+        Result<Hdf5File> file = Hdf5File::open(Bytes(*owner, owner));
+        if (!file.ok()) return std::move(file).takeError().at(kWeights);
+        weights = std::move(file).value();
+    }
+    return modelOf(config, std::move(weights));
+}
+
+} // namespace
+
+Result<Model> importKeras(const std::string& path, Bytes content)
+{
+    Result<Model> model = import(std::move(content));
+    if (!model.ok()) return std::move(model).takeError().at(path);
+    return model;
+}
+
+bool looksLikeKeras(std::span<const std::byte> content)
+{
+    const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+    if (!text.starts_with("PK\x03\x04") || text.size() < 30) return false;
+    const auto length = static_cast<size_t>(static_cast<unsigned char>(text[26]) | static_cast<unsigned char>(text[27]) << 8);
+    const std::string_view name = text.substr(30, length);
+    return name == kConfig || name == kMetadata || name == kWeights;
+}
+
+} // namespace loopscope

@@ -1,0 +1,117 @@
+#include "converters/keras/layer.h"
+
+#include <algorithm>
+
+namespace loopscope::keras {
+
+namespace {
+
+std::string variablePath(const LayerCall& l, int64_t k, std::string_view part)
+{
+    return l.path + (part.empty() ? "" : "/" + std::string(part)) + "/vars/" + std::to_string(k);
+}
+
+} // namespace
+
+ValueId LayerCall::in(size_t k)
+{
+    const std::vector<ValueId> list = tensors();
+    if (k < list.size()) return list[k];
+    refuse("it is called with " + std::to_string(list.size()) + " tensors, where it takes " + std::to_string(k + 1));
+    return {};
+}
+
+std::vector<ValueId> LayerCall::tensors() const
+{
+    std::vector<ValueId> list;
+    for (const Argument& a : arguments)
+        if (a.value.valid()) list.push_back(a.value);
+    return list;
+}
+
+std::vector<ValueId> LayerCall::namedTensors(std::string_view key) const
+{
+    std::vector<ValueId> list;
+    for (const auto& [name_, values] : named)
+        if (name_ == key)
+            for (const Argument& a : values)
+                if (a.value.valid()) list.push_back(a.value);
+    return list;
+}
+
+const Json& LayerCall::literal(size_t k, std::string_view key) const
+{
+    static const Json kNone;
+    for (const auto& [name_, values] : named)
+        if (name_ == key && values.size() == 1 && values.front().literal != nullptr) return *values.front().literal;
+    return k < arguments.size() && arguments[k].literal != nullptr ? *arguments[k].literal : kNone;
+}
+
+bool LayerCall::hasWeight(int64_t k, std::string_view part) const
+{
+    return state.weights && state.weights->find(variablePath(*this, k, part)) != nullptr;
+}
+
+std::optional<TensorAttribute> LayerCall::stored(int64_t k, std::string_view part)
+{
+    if (b.failed()) return std::nullopt;
+    if (!state.weights) {
+        refuse("the archive holds no weights");
+        return std::nullopt;
+    }
+    Result<TensorAttribute> value = state.weights->read(variablePath(*this, k, part));
+    if (value.ok()) return std::move(value).value();
+    b.fail(std::move(value).takeError().at("model.weights.h5"));
+    return std::nullopt;
+}
+
+ValueId LayerCall::weight(int64_t k, std::string_view called, std::string_view part)
+{
+    const std::string key = variablePath(*this, k, part);
+    ValueId value = b.known(key);
+    if (!value.valid()) {
+        std::optional<TensorAttribute> tensor = stored(k, part);
+        if (!tensor) return {};
+        value = b.constant(name + (part.empty() ? "/" : "/" + std::string(part) + "/") + std::string(called), std::move(*tensor));
+        b.remember(key, value);
+    }
+    return isFloat(b.dtype(value)) ? b.cast(value, compute) : value;
+}
+
+void LayerCall::refuse(std::string why) { b.fail(Error(ErrorCode::unsupported, std::move(why))); }
+
+std::vector<int64_t> LayerCall::perAxis(std::string_view key, int rank, int64_t otherwise) const
+{
+    const Json& value = config[key];
+    std::vector<int64_t> list(static_cast<size_t>(rank), value.integer(otherwise));
+    const Json::Array& items = value.items();
+    for (size_t i = 0; i < list.size() && i < items.size(); ++i) list[i] = items[i].integer(otherwise);
+    for (int64_t& number : list) number = std::clamp<int64_t>(number, INT32_MIN, INT32_MAX);
+    return list;
+}
+
+bool LayerCall::channelsLast()
+{
+    if (config["data_format"].text("channels_last") == "channels_last") return true;
+    refuse("its data_format is " + config["data_format"].text());
+    return false;
+}
+
+LayerRule findRule(std::string_view name)
+{
+    for (const std::span<const NamedRule> table :
+         {coreLayers(), convolutionLayers(), poolingLayers(), imageLayers(), normalizationLayers(), mergingLayers(), recurrentLayers(),
+          attentionLayers(), activationLayers(), wrapperLayers(), operations()})
+        for (const NamedRule& rule : table)
+            if (rule.name == name) return rule.rule;
+    return nullptr;
+}
+
+std::string ruleName(const Json& layer)
+{
+    const std::string module = layer["module"].text();
+    const bool isOperation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops");
+    return (isOperation ? "ops." : "") + layer["class_name"].text();
+}
+
+} // namespace loopscope::keras

@@ -1,0 +1,138 @@
+// Keras archives: how layers become operators, what is refused, and what becomes of layers without a graph.
+#include "converters/formats.h"
+#include "converters/keras/keras.h"
+#include "tests/scratch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zip.h>
+
+namespace loopscope {
+namespace {
+
+class Keras : public testing::Test {
+protected:
+    std::string write(const std::string& config, const std::string& metadata = R"({"keras_version": "3.15.1"})")
+    {
+        const std::string path = m_folder.path("m.keras");
+        int code = 0;
+        zip_t* const zip = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
+        EXPECT_NE(zip, nullptr);
+        const auto add = [&](const char* name, const std::string& text) {
+            zip_file_add(zip, name, zip_source_buffer(zip, text.data(), text.size(), 0), ZIP_FL_ENC_UTF_8);
+        };
+        add("metadata.json", metadata);
+        add("config.json", config);
+        EXPECT_EQ(zip_close(zip), 0);
+        return path;
+    }
+    std::string messageOf(const std::string& config)
+    {
+        const auto file = loadModel(write(config));
+        return file.ok() ? "opened" : file.error().message();
+    }
+
+    ScratchFolder m_folder;
+};
+
+std::string sequential(const std::string& layers)
+{
+    return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+        {"class_name": "InputLayer", "config": {"batch_shape": [null, 2, 3], "dtype": "float32", "name": "x"}})" +
+           layers + "]}}";
+}
+
+TEST_F(Keras, operators_are_named_after_their_layers)
+{
+    const auto file = loadModel(write(sequential(R"(, {"class_name": "Flatten", "config": {"name": "flat"}},
+        {"class_name": "Activation", "config": {"name": "gate", "activation": "hard_sigmoid"}})")));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    EXPECT_EQ(file->formatName, "Keras");
+    const Graph& main = file->model.graphs.front();
+    const ValueId flat = main.findValue("flat"), gate = main.findValue("gate");
+    ASSERT_TRUE(flat.valid() && gate.valid());
+    EXPECT_EQ(main.value(flat).type, TensorType(DType::f32, Shape({-1, 6})));
+    EXPECT_TRUE(main.findValue("gate/Relu6").valid());
+    ASSERT_EQ(file->model.signatures.size(), 1U);
+    const Signature& signature = file->model.signatures.front();
+    EXPECT_EQ(signature.key, "serving_default");
+    EXPECT_EQ(signature.inputs, (std::vector<SignatureBinding>{{"x", main.findValue("x")}}));
+    EXPECT_EQ(signature.outputs, (std::vector<SignatureBinding>{{"gate", gate}}));
+}
+
+TEST_F(Keras, a_layer_without_a_graph_stays_as_an_operator)
+{
+    const auto file = loadModel(write(sequential(R"(, {"class_name": "Mine", "config": {"name": "own", "units": 7}},
+        {"class_name": "ReLU", "config": {"name": "r"}})")));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    const Graph& main = file->model.graphs.front();
+    const ValueId own = main.findValue("own");
+    ASSERT_TRUE(own.valid());
+    const Operator& op = main.op(main.value(own).producer);
+    EXPECT_EQ(op.kind.full(), "custom.Mine");
+    EXPECT_EQ(attributeInt(op.attributes, "units", 0), 7);
+    EXPECT_EQ(attributeString(op.attributes, "@why", ""), "no graph for layers of class Mine");
+    EXPECT_TRUE(main.findValue("r").valid());
+}
+
+TEST_F(Keras, missing_weights_are_told)
+{
+    const auto file = loadModel(write(sequential(R"(, {"class_name": "Dense", "config": {"name": "d", "units": 7}})")));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    const Graph& main = file->model.graphs.front();
+    const Operator& op = main.op(main.value(main.findValue("d")).producer);
+    EXPECT_EQ(attributeString(op.attributes, "@why", ""), "the archive holds no weights");
+}
+
+TEST_F(Keras, what_is_no_such_model_is_told)
+{
+    EXPECT_THAT(messageOf(R"({"class_name": "Mine", "config": {}})"),
+                testing::HasSubstr(
+                    "config.json: a model whose layers only its Python code knows, found class 'Mine', expected Sequential or Functional"));
+    EXPECT_THAT(messageOf("{\"class_name\""), testing::HasSubstr("config.json: not JSON"));
+    EXPECT_THAT(messageOf(std::string(100, '[')), testing::HasSubstr("nested 64 deep"));
+    EXPECT_THAT(messageOf(R"({"class_name": "Sequential", "config": {"layers": []}})"),
+                testing::HasSubstr("a Sequential model without layers"));
+    const auto old = loadModel(write("{}", R"({"keras_version": "2.15.0"})"));
+    EXPECT_THAT(old.error().message(), testing::HasSubstr("metadata.json: saved by another Keras, found version 2.15.0, expected 3"));
+}
+
+std::string functional(const std::string& layers, const std::string& outputs)
+{
+    return R"({"class_name": "Functional", "config": {"name": "f", "layers": [
+        {"class_name": "InputLayer", "name": "x", "config": {"batch_shape": [2], "name": "x"}, "inbound_nodes": []})" +
+           layers + R"(], "input_layers": [["x", 0, 0]], "output_layers": )" + outputs + "}}";
+}
+
+std::string call(const std::string& name, const std::string& from, int node = 0)
+{
+    return R"(, {"class_name": "ReLU", "name": ")" + name + R"(", "config": {}, "inbound_nodes": [{"args": [
+        {"class_name": "__keras_tensor__", "config": {"shape": [2], "dtype": "float32", "keras_history": [")" +
+           from + "\", " + std::to_string(node) + ", 0]}}], \"kwargs\": {}}]}";
+}
+
+TEST_F(Keras, layers_are_written_in_an_order_that_runs)
+{
+    const auto file =
+        loadModel(write(functional(call("late", "early") + call("early", "x"), R"({"a": ["late", 0, 0], "b": ["early", 0, 0]})")));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    const Signature& signature = file->model.signatures.front();
+    ASSERT_EQ(signature.outputs.size(), 2U);
+    EXPECT_EQ(signature.outputs[0].name, "a");
+    EXPECT_EQ(file->model.graphs.front().value(signature.outputs[1].value).id, "early");
+}
+
+TEST_F(Keras, calls_that_cannot_be_are_told)
+{
+    EXPECT_THAT(messageOf(functional(call("a", "b") + call("b", "a"), R"(["a", 0, 0])")),
+                testing::HasSubstr("layers that wait for each other"));
+    EXPECT_THAT(messageOf(functional(call("a", "nobody"), R"(["a", 0, 0])")), testing::HasSubstr("no layer has the name 'nobody'"));
+    EXPECT_THAT(messageOf(functional(call("a", "x", 7), R"(["a", 0, 0])")), testing::HasSubstr("found result 0 of call 7"));
+    EXPECT_THAT(messageOf(functional(call("a", "x") + call("a", "x"), R"(["a", 0, 0])")),
+                testing::HasSubstr("two layers have the name 'a'"));
+    EXPECT_THAT(messageOf(functional(call("a", "x"), R"([])")), testing::HasSubstr("a functional model without outputs"));
+    EXPECT_THAT(messageOf(functional(call("a", "x"), R"(["a", 0, 3])")), testing::HasSubstr("layer 'a' has 1 results, found 3"));
+}
+
+} // namespace
+} // namespace loopscope
