@@ -87,6 +87,24 @@ ValueId hardShrink(LayerCall& l, ValueId x)
     return l.b.op("SelectV2", {l.b.op("Greater", {l.b.op("Abs", {x}), constantOf(l, 0.5, x)}), x, constantOf(l, 0, x)});
 }
 
+/// (x + √(x² + 4)) / 2
+ValueId squareplus(LayerCall& l, ValueId x) { return scaled(l, l.b.add(x, l.b.op("Sqrt", {shifted(l, l.b.op("Square", {x}), 4)})), 0.5); }
+
+/// 0 below −1, x above 1, (x + 1)² / 4 between.
+ValueId sparsePlus(LayerCall& l, ValueId x)
+{
+    const ValueId middle = scaled(l, l.b.op("Square", {shifted(l, x, 1)}), 0.25);
+    const ValueId above = l.b.op("SelectV2", {l.b.op("Less", {x, constantOf(l, 1, x)}), middle, x});
+    return l.b.op("SelectV2", {l.b.op("LessEqual", {x, constantOf(l, -1, x)}), constantOf(l, 0, x), above});
+}
+
+/// (x + 1) / 2 between 0 and 1
+ValueId sparseSigmoid(LayerCall& l, ValueId x)
+{
+    const ValueId y = scaled(l, shifted(l, x, 1), 0.5);
+    return l.b.op("ClipByValue", {y, constantOf(l, 0, y), constantOf(l, 1, y)});
+}
+
 using Function = ValueId (*)(LayerCall&, ValueId);
 template <typename Text> struct NamedFunction {
     Text name;
@@ -121,6 +139,9 @@ const std::array kFunctions = std::to_array<NamedFunction<std::string_view>>({
     {"soft_shrink", softShrink},
     {"hard_shrink", hardShrink},
     {"glu", glu},
+    {"squareplus", squareplus},
+    {"sparse_plus", sparsePlus},
+    {"sparse_sigmoid", sparseSigmoid},
 });
 
 void activationLayer(LayerCall& l) { l.outputs = {activate(l, l.config["activation"], l.in())}; }
@@ -156,7 +177,7 @@ void softmaxLayer(LayerCall& l)
     l.outputs = {softmax(l, l.in(), static_cast<int>(std::clamp<int64_t>(along, -32, 32)), "Softmax")};
 }
 
-constexpr std::array kLayers = {
+constexpr std::array kActivationLayers = {
     NamedRule{"Activation", activationLayer},
     NamedRule{"ReLU", reluLayer},
     NamedRule{"LeakyReLU", leakyRelu},
@@ -183,6 +204,6 @@ ValueId activate(LayerCall& l, const Json& activation, ValueId x)
     return {};
 }
 
-std::span<const NamedRule> activationLayers() { return kLayers; }
+std::span<const NamedRule> activationLayers() { return kActivationLayers; }
 
 } // namespace loopscope::keras

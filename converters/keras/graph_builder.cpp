@@ -321,12 +321,19 @@ ValueId GraphBuilder::known(const std::string& key) const
     return found == m_constants.end() ? ValueId() : found->second;
 }
 
+std::optional<ValueId> GraphBuilder::maskOf(ValueId value) const
+{
+    const auto found = m_masks.find(value.index);
+    return found == m_masks.end() ? std::nullopt : std::optional(found->second);
+}
+
 void GraphBuilder::restore(const Mark& mark)
 {
     for (size_t i = mark.operators; i < m_graph.operators.size(); ++i) m_names.erase(m_graph.operators[i].name);
     m_graph.operators.resize(mark.operators);
     m_graph.values.resize(mark.values);
     std::erase_if(m_constants, [&](const auto& entry) { return static_cast<size_t>(entry.second.index) >= mark.values; });
+    std::erase_if(m_masks, [&](const auto& entry) { return static_cast<size_t>(entry.first) >= mark.values; });
 }
 
 } // namespace loopscope::keras

@@ -80,6 +80,12 @@ public:
     int64_t dim(ValueId value, int axis) const;
     void setShape(ValueId value, Shape shape);
 
+    // --- Masks --------------------------------------------------------------------------------------------------------------------------
+
+    /// Which steps of a value count, as Keras hands it from layer to layer: none; a value of bools; or an invalid id where it is not known.
+    std::optional<ValueId> maskOf(ValueId value) const;
+    void setMask(ValueId value, ValueId mask) { m_masks[value.index] = mask; }
+
     // --- Names, failures ----------------------------------------------------------------------------------------------------------------
 
     /// What the following operators' names begin with; empty: nothing.
@@ -121,6 +127,7 @@ private:
     std::unordered_set<std::string> m_names;
     std::map<std::string, ValueId> m_constants;
     std::map<std::string, int> m_suffixes;
+    std::map<int32_t, ValueId> m_masks;
     std::optional<Error> m_failure;
 };
 

@@ -39,6 +39,15 @@ std::vector<ValueId> LayerCall::namedTensors(std::string_view key) const
     return list;
 }
 
+ValueId LayerCall::mask()
+{
+    if (const std::vector<ValueId> given = namedTensors("mask"); !given.empty()) return given.front();
+    const std::vector<ValueId> list = tensors();
+    const std::optional<ValueId> found = list.empty() ? std::nullopt : b.maskOf(list.front());
+    if (found && !found->valid()) refuse("a mask reaches it through layers that may change it");
+    return found.value_or(ValueId());
+}
+
 const Json& LayerCall::literal(size_t k, std::string_view key) const
 {
     static const Json kNone;

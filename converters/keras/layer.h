@@ -47,6 +47,8 @@ struct LayerCall {
     ValueId in(size_t k = 0);
     std::vector<ValueId> tensors() const; ///< by place
     std::vector<ValueId> namedTensors(std::string_view key) const;
+    /// Which steps of the first tensor count; invalid: all. Fails where nobody knows.
+    ValueId mask();
     const Json& literal(size_t k, std::string_view key) const; ///< a value of Python by place or name; null if there is none
     /// The k-th variable of the layer, or of a part of it ("cell"), in the dtype it computes in.
     ValueId weight(int64_t k, std::string_view called, std::string_view part = {});

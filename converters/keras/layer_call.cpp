@@ -61,6 +61,44 @@ void writeOpaque(LayerCall& l, const std::string& name, const std::string& why, 
     l.outputs = l.b.typed({"custom", kind}, name, std::move(inputs), std::move(attributes), std::move(types));
 }
 
+/// A mask of the first input is that of the result, too; of layers that nothing is known of here it is not known.
+void passMask(LayerCall& l, const std::string& kind)
+{
+    constexpr std::string_view kPass[] = {"Activation",
+                                          "ActivityRegularization",
+                                          "AlphaDropout",
+                                          "BatchNormalization",
+                                          "Dense",
+                                          "Dropout",
+                                          "ELU",
+                                          "GaussianDropout",
+                                          "GaussianNoise",
+                                          "Identity",
+                                          "LayerNormalization",
+                                          "LeakyReLU",
+                                          "Masking",
+                                          "MultiHeadAttention",
+                                          "PReLU",
+                                          "RMSNormalization",
+                                          "ReLU",
+                                          "Softmax",
+                                          "SpatialDropout1D",
+                                          "UnitNormalization",
+                                          "EinsumDense",
+                                          "Rescaling"};
+    constexpr std::string_view kEnd[] = {"GlobalAveragePooling1D", "GlobalMaxPooling1D", "Embedding"};
+    const bool recurs = kind == "LSTM" || kind == "GRU" || kind == "SimpleRNN" || kind == "RNN" || kind == "Bidirectional";
+    const Json& config = kind == "Bidirectional" ? l.config["layer"]["config"] : l.config;
+    const std::vector<ValueId> list = l.tensors();
+    if (list.empty() || l.outputs.empty() || l.b.maskOf(l.outputs.front()).has_value()) return;
+    std::optional<ValueId> mask;
+    for (size_t i = 0; i < list.size(); ++i)
+        if (const std::optional<ValueId> one = l.b.maskOf(list[i])) mask = i == 0 ? *one : ValueId();
+    if (!mask || std::ranges::find(kEnd, kind) != std::end(kEnd) || (recurs && !config["return_sequences"].truth())) return;
+    const bool passes = recurs || std::ranges::find(kPass, kind) != std::end(kPass);
+    l.b.setMask(l.outputs.front(), passes ? *mask : ValueId());
+}
+
 /// The layer's plain name for what it gives: its last operator gets it, or one that only passes the value on.
 void nameOutput(LayerCall& l, const GraphBuilder::Mark& before, const std::string& name)
 {
@@ -68,7 +106,11 @@ void nameOutput(LayerCall& l, const GraphBuilder::Mark& before, const std::strin
     const Value& value = l.b.graph().value(output);
     const bool isOwn = value.role == ValueRole::result && static_cast<size_t>(value.producer.index) >= before.operators;
     const bool isOne = isOwn && l.b.graph().op(value.producer).results.size() == 1 && l.b.graph().op(value.producer).kind.name != "Const";
-    if (!isOne) output = l.b.op("Identity", {output});
+    if (!isOne) {
+        const std::optional<ValueId> mask = l.b.maskOf(output);
+        output = l.b.op("Identity", {output});
+        if (mask && output.valid()) l.b.setMask(output, *mask);
+    }
     if (output.valid()) l.b.rename(output, name);
 }
 
@@ -91,7 +133,10 @@ Status writeLayer(LayerCall& l, const std::vector<TensorType>& seen)
     else {
         const bool casts = !kind.starts_with("ops.") && l.config["autocast"].truth(true);
         const auto adapt = [&](Argument& a) {
-            if (casts && a.value.valid() && isFloat(l.b.dtype(a.value))) a.value = l.b.cast(a.value, l.compute);
+            if (!casts || !a.value.valid() || !isFloat(l.b.dtype(a.value))) return;
+            const std::optional<ValueId> mask = l.b.maskOf(a.value);
+            a.value = l.b.cast(a.value, l.compute);
+            if (mask && a.value.valid()) l.b.setMask(a.value, *mask);
         };
         for (Argument& a : l.arguments) adapt(a);
         for (auto& [key, values] : l.named) std::ranges::for_each(values, adapt);
@@ -99,6 +144,7 @@ Status writeLayer(LayerCall& l, const std::vector<TensorType>& seen)
         for (const ValueId output : l.outputs)
             if (!output.valid() && !l.b.failed()) l.refuse("its rule gave nothing");
         if (l.outputs.empty()) l.refuse("its rule gave nothing");
+        if (!l.b.failed()) passMask(l, kind);
         if (!l.b.failed()) nameOutput(l, before, own);
     }
     if (std::optional<Error> failure = l.b.takeFailure()) {

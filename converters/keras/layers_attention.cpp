@@ -1,4 +1,112 @@
+// Attention: scores of queries and keys, by softmax the weights of the values.
 #include "converters/keras/layer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 namespace loopscope::keras {
-std::span<const NamedRule> attentionLayers() { return {}; }
+
+namespace {
+
+constexpr double kNever = -1e9; ///< added to scores that must not count
+constexpr int64_t kLongestMask = 8192;
+
+/// 0 on and below the diagonal, kNever above it: [from, to].
+ValueId causalBias(LayerCall& l, int64_t from, int64_t to)
+{
+    if (from < 0 || to < 0 || from > kLongestMask || to > kLongestMask || from * to > kLongestMask * 1024) {
+        l.refuse("its causal mask has no fixed size");
+        return {};
+    }
+    std::vector<double> values;
+    for (int64_t i = 0; i < from; ++i)
+        for (int64_t j = 0; j < to; ++j) values.push_back(j > i ? kNever : 0);
+    return l.b.numbers(values, Shape{from, to}, l.compute);
+}
+
+bool isCausal(const LayerCall& l) { return l.literal(99, "use_causal_mask").truth(); }
+
+bool isMasked(LayerCall& l)
+{
+    for (const ValueId v : l.tensors())
+        if (l.b.maskOf(v).has_value()) return true;
+    for (const char* key : {"mask", "attention_mask", "query_mask", "value_mask", "key_mask"})
+        if (!l.namedTensors(key).empty()) return true;
+    return false;
+}
+
+/// Inputs [B, T, D] by heads: [B, T, N, H].
+ValueId projected(LayerCall& l, ValueId x, const std::string& part)
+{
+    ValueId y = l.b.op("Einsum", {x, l.weight(0, "kernel", part)}, {{"equation", "abc,cde->abde"}});
+    return l.config["use_bias"].truth(true) ? l.b.add(y, l.weight(1, "bias", part)) : y;
+}
+
+void multiHeadAttention(LayerCall& l)
+{
+    std::vector<ValueId> given = l.tensors();
+    for (const char* key : {"query", "value", "key"})
+        for (const ValueId v : l.namedTensors(key)) given.push_back(v);
+    if (given.size() < 2 || given.size() > 3) return l.refuse("it is called with " + std::to_string(given.size()) + " tensors");
+    if (isMasked(l)) return l.refuse("it is called with a mask");
+    if (l.config["use_gate"].truth() || l.config.has("sliding_window")) return l.refuse("it has a gate or a sliding window");
+    const Json::Array& axes = l.config["attention_axes"].items();
+    for (const ValueId v : given)
+        if (l.b.rank(v) != 3) return l.refuse("its inputs do not have rank 3");
+    if (axes.size() > 1) return l.refuse("it attends along several axes");
+    const ValueId query = given[0], value = given[1], key = given.size() > 2 ? given[2] : value;
+    const ValueId q = l.b.mul(projected(l, query, "query_dense"), l.b.number(1 / std::sqrt(l.config["key_dim"].number(1)), query));
+    const ValueId k = projected(l, key, "key_dense"), v = projected(l, value, "value_dense");
+    ValueId scores = l.b.op("Einsum", {k, q}, {{"equation", "aecd,abcd->acbe"}});
+    if (isCausal(l)) scores = l.b.add(scores, causalBias(l, l.b.dim(query, 1), l.b.dim(key, 1)));
+    const ValueId weights = l.b.op("Softmax", {scores});
+    const ValueId mixed = l.b.op("Einsum", {weights, v}, {{"equation", "acbe,aecd->abcd"}});
+    ValueId y = l.b.op("Einsum", {mixed, l.weight(0, "kernel", "output_dense")}, {{"equation", "abcd,cde->abe"}});
+    if (l.config["use_bias"].truth(true)) y = l.b.add(y, l.weight(1, "bias", "output_dense"));
+    l.outputs = {y};
+    if (l.literal(99, "return_attention_scores").truth()) l.outputs.push_back(weights);
+}
+
+void finish(LayerCall& l, ValueId scores, ValueId value, ValueId query, ValueId key)
+{
+    if (isMasked(l)) return l.refuse("it is called with a mask");
+    if (isCausal(l)) scores = l.b.add(scores, causalBias(l, l.b.dim(query, 1), l.b.dim(key, 1)));
+    const ValueId weights = l.b.op("Softmax", {scores});
+    l.outputs = {l.b.op("BatchMatMulV2", {weights, value})};
+    if (l.literal(99, "return_attention_scores").truth()) l.outputs.push_back(weights);
+}
+
+void attention(LayerCall& l)
+{
+    const std::vector<ValueId> given = l.tensors();
+    if (given.size() < 2) return l.refuse("it is called with " + std::to_string(given.size()) + " tensors");
+    if (l.config["score_mode"].text("dot") != "dot") return l.refuse("its score_mode is " + l.config["score_mode"].text());
+    const ValueId query = given[0], value = given[1], key = given.size() > 2 ? given[2] : value;
+    ValueId scores = l.b.op("BatchMatMulV2", {query, key}, {{"adj_y", true}});
+    if (l.config["use_scale"].truth()) scores = l.b.mul(scores, l.weight(0, "scale"));
+    finish(l, scores, value, query, key);
+}
+
+/// Σ scale · tanh(q + k)
+void additiveAttention(LayerCall& l)
+{
+    const std::vector<ValueId> given = l.tensors();
+    if (given.size() < 2) return l.refuse("it is called with " + std::to_string(given.size()) + " tensors");
+    const ValueId query = given[0], value = given[1], key = given.size() > 2 ? given[2] : value;
+    ValueId sum = l.b.op("Tanh", {l.b.add(l.b.expand(query, -2), l.b.expand(key, -3))});
+    if (l.config["use_scale"].truth(true)) sum = l.b.mul(sum, l.weight(0, "scale"));
+    finish(l, l.b.reduce("Sum", sum, {-1}, false), value, query, key);
+}
+
+constexpr std::array kAttentionLayers = {
+    NamedRule{"MultiHeadAttention", multiHeadAttention},
+    NamedRule{"Attention", attention},
+    NamedRule{"AdditiveAttention", additiveAttention},
+};
+
+} // namespace
+
+std::span<const NamedRule> attentionLayers() { return kAttentionLayers; }
+
 } // namespace loopscope::keras

@@ -163,7 +163,7 @@ void transposedConvolution(LayerCall& l, int rank)
 
 template <void (*rule)(LayerCall&, int), int rank> void with(LayerCall& l) { rule(l, rank); }
 
-constexpr std::array kLayers = {
+constexpr std::array kConvolutionLayers = {
     NamedRule{"Conv1D", with<convolution, 1>},
     NamedRule{"Conv2D", with<convolution, 2>},
     NamedRule{"Conv3D", with<convolution, 3>},
@@ -178,6 +178,6 @@ constexpr std::array kLayers = {
 
 } // namespace
 
-std::span<const NamedRule> convolutionLayers() { return kLayers; }
+std::span<const NamedRule> convolutionLayers() { return kConvolutionLayers; }
 
 } // namespace loopscope::keras

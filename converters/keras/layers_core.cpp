@@ -37,6 +37,20 @@ void embedding(LayerCall& l)
     if (l.config.has("lora_rank") || l.config.has("quantization_config")) return l.refuse("it is quantized or has a LoRA part");
     if (l.b.dtype(ids) != DType::i32 && l.b.dtype(ids) != DType::i64) ids = l.b.cast(ids, DType::i32);
     l.outputs = {l.b.op("GatherV2", {l.weight(0, "embeddings"), ids, l.b.integer(0)})};
+    if (!l.config["mask_zero"].truth()) return;
+    const ValueId mask = l.b.op("NotEqual", {ids, l.b.number(0, ids)});
+    if (mask.valid() && l.outputs.front().valid()) l.b.setMask(l.outputs.front(), mask);
+}
+
+/// Steps whose features are all the same given number do not count, and are zero.
+void masking(LayerCall& l)
+{
+    const ValueId x = l.in();
+    const ValueId isOther = l.b.op("NotEqual", {x, l.b.number(l.config["mask_value"].number(), x)});
+    const ValueId kept = l.b.reduce("Any", isOther, {-1}, true);
+    l.outputs = {l.b.mul(x, l.b.cast(kept, l.b.dtype(x)))};
+    const ValueId mask = l.b.squeeze(kept, {-1});
+    if (mask.valid() && l.outputs.front().valid()) l.b.setMask(l.outputs.front(), mask);
 }
 
 void flatten(LayerCall& l)
@@ -109,10 +123,11 @@ void zeroPadding(LayerCall& l)
     l.outputs = {l.b.op("Pad", {x, l.b.numbers(pads, Shape{rank, 2}, DType::i32)})};
 }
 
-constexpr std::array kLayers = {
+constexpr std::array kCoreLayers = {
     NamedRule{"Dense", dense},
     NamedRule{"EinsumDense", einsumDense},
     NamedRule{"Embedding", embedding},
+    NamedRule{"Masking", masking},
     NamedRule{"Flatten", flatten},
     NamedRule{"Reshape", reshape},
     NamedRule{"Permute", permute},
@@ -143,6 +158,6 @@ constexpr std::array kLayers = {
 
 } // namespace
 
-std::span<const NamedRule> coreLayers() { return kLayers; }
+std::span<const NamedRule> coreLayers() { return kCoreLayers; }
 
 } // namespace loopscope::keras

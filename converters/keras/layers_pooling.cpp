@@ -9,7 +9,7 @@ namespace loopscope::keras {
 
 namespace {
 
-Attribute around(std::vector<int64_t> spatial)
+Attribute poolSizes(std::vector<int64_t> spatial)
 {
     if (spatial.size() == 1) spatial.push_back(1);
     spatial.insert(spatial.begin(), 1);
@@ -27,23 +27,32 @@ void pool(LayerCall& l, const char* kind, int rank)
     // One dimension is two, of which the second is 1.
     if (rank == 1) x = l.b.expand(x, 2);
     ValueId y = l.b.op(kind, {x},
-                       {{"ksize", around(window)},
+                       {{"ksize", poolSizes(window)},
                         {"padding", l.config["padding"].text("valid") == "same" ? "SAME" : "VALID"},
-                        {"strides", around(strides)}});
+                        {"strides", poolSizes(strides)}});
     if (rank == 1) y = l.b.squeeze(y, {2});
     l.outputs = {y};
+}
+
+/// The mean of the steps that count.
+void maskedMean(LayerCall& l, ValueId mask)
+{
+    const ValueId x = l.in(), counts = l.b.expand(l.b.cast(mask, l.b.dtype(x)), 2);
+    const bool keep = l.config["keepdims"].truth();
+    l.outputs = {l.b.op("RealDiv", {l.b.reduce("Sum", l.b.mul(x, counts), {1}, keep), l.b.reduce("Sum", counts, {1}, keep)})};
 }
 
 void globalPool(LayerCall& l, const char* kind, int rank)
 {
     if (!l.channelsLast()) return;
-    if (!l.namedTensors("mask").empty()) return l.refuse("it is called with a mask");
+    if (rank == 1 && std::string_view(kind) == "Mean")
+        if (const ValueId mask = l.mask(); mask.valid()) return maskedMean(l, mask);
     std::vector<int64_t> axes(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), 1);
     l.outputs = {l.b.reduce(kind, l.in(), axes, l.config["keepdims"].truth())};
 }
 
-constexpr std::array kLayers = {
+constexpr std::array kPoolingLayers = {
     NamedRule{"MaxPooling1D", [](LayerCall& l) { pool(l, "MaxPool", 1); }},
     NamedRule{"MaxPooling2D", [](LayerCall& l) { pool(l, "MaxPool", 2); }},
     NamedRule{"MaxPooling3D", [](LayerCall& l) { pool(l, "MaxPool3D", 3); }},
@@ -60,6 +69,6 @@ constexpr std::array kLayers = {
 
 } // namespace
 
-std::span<const NamedRule> poolingLayers() { return kLayers; }
+std::span<const NamedRule> poolingLayers() { return kPoolingLayers; }
 
 } // namespace loopscope::keras

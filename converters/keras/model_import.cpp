@@ -147,6 +147,12 @@ public:
         for (size_t n = 0; n < m_nodes.size(); ++n)
             if (const Json* const node = source(n)) LS_CHECK_OK(link(n, *node, 0));
         LS_CHECK_OK(inputs());
+        std::vector<History> wanted;
+        LS_CHECK_OK(histories(m_config["output_layers"], wanted, nullptr));
+        for (const History& history : wanted) {
+            LS_TRY(const size_t maker, nodeOf(history));
+            see(maker, history, {});
+        }
         std::deque<size_t> ready;
         for (size_t n = 0; n < m_nodes.size(); ++n)
             if (m_nodes[n].waitsFor == 0) ready.push_back(n);
@@ -214,6 +220,15 @@ private:
         return {items[0].text(), items[1].integer(-1), items[2].integer(-1)};
     }
 
+    /// Notes of which type a result is, as far as its reader says it.
+    void see(size_t maker, const History& history, const TensorType& type)
+    {
+        auto& seen = m_nodes[maker].seen;
+        const auto at = static_cast<size_t>(history.tensor);
+        if (seen.size() <= at) seen.resize(at + 1, TensorType(DType::f32, Shape::unknownRank()));
+        if (type.dtype != DType::unknown) seen[at] = type;
+    }
+
     /// Notes for every tensor in a call who makes it, and of which type it is.
     Status link(size_t n, const Json& value, int depth)
     {
@@ -222,9 +237,7 @@ private:
             const Json& config = value["config"];
             const History history = historyOf(config["keras_history"]);
             LS_TRY(const size_t maker, nodeOf(history));
-            auto& seen = m_nodes[maker].seen;
-            if (seen.size() <= static_cast<size_t>(history.tensor)) seen.resize(static_cast<size_t>(history.tensor) + 1);
-            seen[static_cast<size_t>(history.tensor)] = typeOf(config["shape"], config["dtype"]);
+            see(maker, history, typeOf(config["shape"], config["dtype"]));
             m_nodes[maker].next.push_back(n);
             ++m_nodes[n].waitsFor;
             return {};

@@ -14,11 +14,49 @@ def dense():
     return keras.Sequential([keras.Input((4,), name="x"), layers.Dense(8, activation="relu"), layers.Dropout(0.2), layers.Dense(3, activation="softmax")])
 
 
-SAMPLES = {"dense": dense}
+def sequence():
+    return keras.Sequential(
+        [
+            keras.Input((5, 3), name="x"),
+            layers.LSTM(4, return_sequences=True),
+            layers.Bidirectional(layers.GRU(3, return_sequences=True)),
+            layers.SimpleRNN(4),
+            layers.Dense(2, activation="tanh"),
+        ]
+    )
+
+
+def words():
+    return keras.Sequential(
+        [keras.Input((6,), name="ids", dtype="int32"), layers.Embedding(9, 4, mask_zero=True), layers.GRU(3, go_backwards=True), layers.Dense(2)]
+    )
+
+
+def picture():
+    image = keras.Input((12, 10, 3), name="image")
+    x = layers.Rescaling(0.5)(image)
+    x = layers.Conv2D(6, 3, strides=2, padding="same", use_bias=False)(x)
+    x = layers.ReLU(6.0)(layers.BatchNormalization()(x))
+    y = layers.DepthwiseConv2D(3, padding="same")(x)
+    x = layers.Add()([x, layers.Conv2D(6, 1, activation="hard_silu")(y)])
+    x = layers.Conv2DTranspose(2, 3, strides=2)(layers.MaxPooling2D()(x))
+    x = layers.GlobalAveragePooling2D()(x)
+    return keras.Model(image, layers.Dense(3, activation="softmax", name="classes")(x))
+
+
+def shared():
+    a, b = keras.Input((4, 6), name="a"), keras.Input((4, 6), name="b")
+    tower = keras.Sequential([keras.Input((4, 6)), layers.LayerNormalization(), layers.Dense(5, activation="gelu")], name="tower")
+    p, q = tower(a), tower(b)
+    mixed = layers.MultiHeadAttention(2, 3, name="mix")(p, q)
+    return keras.Model([a, b], {"mixed": mixed, "near": layers.Dot(axes=2, normalize=True)([p, q]), "sum": p * 2.0 + q})
+
+
+SAMPLES = {"dense": dense, "sequence": sequence, "words": words, "picture": picture, "shared": shared}
 
 
 def literal(array):
-    return "f32%s %s" % (list(array.shape), np.array2string(array, separator=", ", floatmode="unique", threshold=10**6, max_line_width=10**9).replace("\n", ""))
+    return "%s%s %s" % ("i32" if "int" in str(array.dtype) else "f32", list(array.shape), np.array2string(array, separator=", ", floatmode="unique", threshold=10**6, max_line_width=10**9).replace("\n", ""))
 
 
 def main():
@@ -34,13 +72,16 @@ def main():
                 weight.assign(np.abs(values) + 0.5 if "variance" in weight.path else values)
         path = "samples/keras/%s.keras" % name
         model.save(path)
-        inputs = [draw.uniform(-1, 1, [2 if d is None else d for d in i.shape]).astype(np.float32).round(3) for i in model.inputs]
+        shapes = [[2 if d is None else d for d in i.shape] for i in model.inputs]
+        inputs = [draw.integers(0, 9, s).astype(np.int32) if "int" in i.dtype else draw.uniform(-1, 1, s).astype(np.float32).round(3) for i, s in zip(model.inputs, shapes)]
         outputs = model(inputs if len(inputs) > 1 else inputs[0])
+        names = getattr(model, "output_names", None) or [model.layers[-1].name]
+        if isinstance(outputs, dict):
+            names, outputs = [t._keras_history.operation.name for t in model.output.values()], list(outputs.values())
         outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-        text += "\n== test keras_%s\n== model %s\n== run\n" % (name, path)
+        text += "\n== test keras_%s\n== model %s\n== run signature=serving_default\n" % (name, path)
         text += "".join("%s = %s\n" % (i.name, literal(v)) for i, v in zip(model.inputs, inputs))
         text += "== expect close rtol=1e-5 atol=1e-6\n"
-        names = getattr(model, "output_names", None) or [model.layers[-1].name]
         text += "".join("%s = %s\n" % (n, literal(np.asarray(v))) for n, v in zip(names, outputs))
     with open("tests/keras/samples.ltest", "w") as file:
         file.write(text)
