@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building (argument: build), the desktop (desktop), testing (test), fuzzing (fuzz) or continuous integration (ci)
-# needs and that are not there yet.
+# Installs the Debian packages that building (argument: build), the desktop (desktop), testing (test), fuzzing (fuzz), packing (packages) or
+# continuous integration (ci) needs and that are not there yet.
 # Needs root only if something is missing. docs/dependencies.md gives the reason for each.
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev libzip-dev libpng-dev libjpeg62-turbo-dev flatbuffers-compiler
@@ -12,6 +12,7 @@ case "${1:-build}" in
     ci) packages=(clang-format-14 clang-tidy-14) ;;
     fuzz) packages+=(libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev) ;;
     desktop) packages+=(qt6-base-dev qt6-svg-dev fonts-dejavu-core) ;;
+    packages) packages+=(qt6-base-dev qt6-svg-dev fonts-dejavu-core libopenmpi-dev python3-dev pybind11-dev dpkg-dev) ;;
 esac
 missing=()
 for package in "${packages[@]}"; do

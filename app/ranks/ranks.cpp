@@ -22,8 +22,8 @@ Result<std::string> modulePath()
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
     for (const fs::path& place : {program.parent_path() / kModule, program.parent_path().parent_path() / "lib/loopscope/modules" / kModule})
         if (fs::exists(place, error)) return place.string();
-    return Error(ErrorCode::unsupported, "this program was built without MPI")
-        .note("install libopenmpi-dev and openmpi-bin, and build again");
+    return Error(ErrorCode::unsupported, "no module for MPI beside this program")
+        .note("install the package loopscope-mpi; or libopenmpi-dev and openmpi-bin, and build again");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BUILD: makes the Debian packages and looks at what is in them; what a checker of Debian's says of them where it is installed. With
-# LOOPSCOPE_BARE_ROOT=1 they are installed in a bare Debian 12, run and removed there: that takes root, a network and minutes.
+# run.sh BUILD: makes the Debian packages of what is built there and looks at what is in them; what a checker of Debian's says of them where it
+# is installed. With LOOPSCOPE_BARE_ROOT=1 they are installed in a bare Debian 12, run and removed there: that takes root, a network and minutes.
 set -euo pipefail
 build=$(realpath "$1")
 sources=$(realpath "$(dirname "$0")/../..")
@@ -68,16 +68,36 @@ inside() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 PATH
 mount -t proc proc "$root/proc"
 trap 'umount "$root/proc"; rm -rf "$folder"' EXIT
 cp /etc/resolv.conf "$root/etc/"
-inside 'apt-get update -qq && apt-get install -qq -y --no-install-recommends /tmp/*.deb >/tmp/said 2>&1 || { cat /tmp/said; exit 1; }'
-inside "loopscope run /$sample -i x=27 && loopscope trace /$sample -i x=27 -o /tmp/t.lstrace && loopscope report /tmp/t.lstrace -o /tmp/t.html"
+inside 'apt-get update -qq'
+install() { inside "apt-get install -qq -y --no-install-recommends $* >/tmp/said 2>&1 || { cat /tmp/said; exit 1; }"; }
+
+# All but the ranks of MPI, which bring Open MPI with them: nobody else shall have to.
+# shellcheck disable=SC2046
+install $(cd "$folder/packages" && printf '/tmp/%s\n' *.deb | grep -v loopscope-mpi)
+inside '! dpkg-query -W "libopenmpi*" 2>/dev/null | grep .' || fail "MPI comes with the program"
+inside "set -e; cd /tmp; loopscope run /$sample -i x=27 >/dev/null; loopscope trace /$sample -i x=27 -o t.lstrace >/dev/null
+    loopscope report t.lstrace -o t.html >/dev/null; loopscope convert /$sample -o collatz.tflite >/dev/null
+    loopscope run collatz.tflite -i x=27 | grep -q 111" || fail "the program does not work"
 if [ -f usr/bin/loopscope-gui ]; then
-    inside 'apt-get install -qq -y --no-install-recommends xvfb xauth x11-utils >/dev/null 2>&1'
-    inside "xvfb-run -a sh -c 'loopscope gui /$sample -i x=27 & window=\$!; found=1
-        for second in \$(seq 30); do sleep 1; xwininfo -root -tree | grep -i collatz && { found=0; break; }; done
-        kill -0 \$window && kill \$window && exit \$found'" || fail "the window did not open the model"
+    install xvfb xauth x11-utils
+    for model in "/$sample" /tmp/collatz.tflite; do
+        inside "xvfb-run -a sh -c 'loopscope gui $model -i x=27 & window=\$!; found=1
+            for second in \$(seq 60); do sleep 1; xwininfo -root -tree | grep -q \"$(basename "$model")\" && { found=0; break; }; done
+            kill -0 \$window && kill \$window && exit \$found'" || fail "the window did not open $model"
+        inside "QT_QPA_PLATFORM=offscreen loopscope gui $model -i x=27 --screenshot /tmp/window.png >/dev/null" || fail "no picture of $model"
+    done
 fi
-if [ -d usr/lib/python3 ]; then inside 'python3 -c "import loopscope; print(loopscope.__name__)"'; fi
+if [ -d usr/lib/python3 ]; then
+    inside "python3 -c \"import loopscope, numpy; out = loopscope.load('/tmp/collatz.tflite').run({'x': 27}); assert 111 in [int(v) for v in out.values()], out\"" ||
+        fail "the Python module does not run a model"
+fi
+if [ -d usr/lib/loopscope/modules ]; then
+    parts="loopscope run /usr/share/loopscope/samples/text/v1_collatz.lsir -i n=27 --fetch count --place half=b --place triple=b --distributed"
+    inside "OMPI_COMM_WORLD_SIZE=2 $parts 2>&1 | grep -q 'install the package loopscope-mpi'" || fail "nothing says which package is missing"
+    install '/tmp/loopscope-mpi_*.deb'
+    inside "mpirun --allow-run-as-root --oversubscribe -n 2 $parts | grep -q 'steps on 2 ranks'" || fail "two ranks do not run"
+fi
 names=$(for package in "${packages[@]}"; do dpkg-deb -f "$package" Package; done | tr '\n' ' ') # apt refuses all where it does not know one
-inside "apt-get purge -qq -y $names >/dev/null 2>&1; ! command -v loopscope && [ ! -e /usr/share/loopscope ] && [ ! -e /usr/lib/python3/dist-packages/loopscope ]" ||
+inside "apt-get purge -qq -y $names >/dev/null 2>&1; ! command -v loopscope && [ -z \"\$(find / -xdev -iname '*loopscope*' -not -path '/tmp/*' -not -path '/var/log/*' -not -path '/var/cache/*' | tee /dev/stderr)\" ]" ||
     fail "something stays when it is removed"
 echo "installed, run and removed in a bare root: ${packages[*]##*/}"
