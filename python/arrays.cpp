@@ -90,6 +90,8 @@ Tensor tensorOf(const Port& port, const py::handle& given, py::array& held, Arra
         return made.view();
     }
     held = py::array::ensure(given, py::array::c_style);
+    if (held && held.dtype().byteorder() == '>') // of a machine that stores the high byte first
+        held = py::array::ensure(held.attr("astype")(held.dtype().attr("newbyteorder")("=")), py::array::c_style);
     if (!held) {
         PyErr_Clear();
         fail(Error(ErrorCode::usage, "found no array, expected " + shortType(port.type)).at("input '" + port.name + "'"));

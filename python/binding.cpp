@@ -12,13 +12,14 @@
 #include "engine/base/clock.h"
 #include "engine/debug/inspect/value_line.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 #include "engine/exec/make_executor.h"
 #include "engine/ir/text/structured.h"
 #include "engine/tensor/value_text.h"
 #include "python/arrays.h"
+#include "python/threads.h"
 
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -45,39 +46,6 @@ PyObject* exceptionOf(const py::module_& module, ErrorCode code)
     }
     return module.attr(name).ptr();
 }
-
-// Ctrl-C while Python's lock is released.
-
-std::atomic<CancelFlag*> runningFlag = nullptr;
-volatile std::sig_atomic_t wasInterrupted = 0;
-extern "C" void interruptRun(int)
-{
-    wasInterrupted = 1;
-    if (CancelFlag* const flag = runningFlag.load()) flag->request();
-}
-
-/// Hears SIGINT while a run goes on.
-class Interruptible {
-public:
-    explicit Interruptible(CancelFlag& flag)
-    {
-        runningFlag.store(&flag);
-        struct sigaction action = {};
-        action.sa_handler = interruptRun;
-        sigemptyset(&action.sa_mask);
-        sigaction(SIGINT, &action, &m_before);
-    }
-    ~Interruptible()
-    {
-        sigaction(SIGINT, &m_before, nullptr);
-        runningFlag.store(nullptr);
-    }
-    Interruptible(const Interruptible&) = delete;
-    Interruptible& operator=(const Interruptible&) = delete;
-
-private:
-    struct sigaction m_before = {};
-};
 
 // Models.
 
@@ -140,6 +108,7 @@ public:
     /// again: neither is copied. Small ones are, which is quicker.
     py::dict run(const py::dict& inputs)
     {
+        const Turn turn(m_lock);
         // Memory that came back while nobody may count it; more than a run can use goes.
         while (m_spare.size() > m_outputNames.size()) m_spare.pop_back();
         std::deque<py::array> lent; // alive until the run has ended
@@ -186,6 +155,7 @@ public:
     /// Variables and random numbers are as before the first run.
     void reset()
     {
+        const Turn turn(m_lock);
         if (m_initial) check(m_subject.executor->restore(*m_initial));
     }
 
@@ -234,22 +204,24 @@ private:
     void execute(Executor& executor)
     {
         Status status;
+        bool wasInterrupted = false;
         {
             const py::gil_scoped_release released;
             if (!m_initial) m_initial = std::make_unique<MachineState>(executor.snapshot());
             m_subject.cancel->clear();
-            wasInterrupted = 0;
             const int64_t begun = nowNs();
             status = allocating([&]() -> Status {
                 LS_CHECK_OK(executor.start());
                 if (m_isShort) LS_CHECK_OK(executor.runTo(kShortTicks));
                 if (m_isShort && executor.position().finished) return {};
                 const Interruptible interruptible(*m_subject.cancel);
-                return executor.run();
+                Status ran = executor.run();
+                wasInterrupted = interruptible.wasHit();
+                return ran;
             });
             m_isShort = nowNs() - begun < kShortNs;
         }
-        if (wasInterrupted != 0) {
+        if (wasInterrupted) {
             PyErr_SetNone(PyExc_KeyboardInterrupt);
             throw py::error_already_set();
         }
@@ -267,6 +239,7 @@ private:
     std::vector<py::str> m_inputNames, m_outputNames; ///< made once
     std::unique_ptr<MachineState> m_initial;
     bool m_isShort = false;
+    Turn::Lock m_lock;
 };
 
 // Sessions.
@@ -286,6 +259,7 @@ public:
     /// A line of the debugger; what it said.
     std::string execute(const std::string& line)
     {
+        const Turn turn(m_lock);
         m_said.clear();
         m_failure.reset();
         bool fine = false;
@@ -300,6 +274,7 @@ public:
 
     py::object stop() const
     {
+        const Turn turn(m_lock);
         if (!m_terminal->isStarted()) return py::none();
         const Stop& stop = m_terminal->stop();
         py::dict told;
@@ -322,6 +297,7 @@ public:
     /// The values of a list of expressions.
     py::list evaluate(const std::string& text, int depth)
     {
+        const Turn turn(m_lock);
         m_failure.reset();
         const auto values = [&] {
             const py::gil_scoped_release released;
@@ -337,13 +313,11 @@ public:
     /// (written, numbers) by iteration.
     py::tuple history(const std::string& place)
     {
+        const Turn turn(m_lock);
         SeriesOptions options;
         const auto series = [&] {
             const py::gil_scoped_release released;
-            return m_terminal->ask([&](Inspector& inspector) -> Result<ValueSeries> {
-                LS_TRY(const TypedPlace typed, inspector.resolve({}, place));
-                return inspector.series({}, typed.resolved, options);
-            });
+            return m_terminal->ask([&](Inspector& inspector) { return inspector.series({}, std::string_view(place), options); });
         }();
         raiseInterrupt();
         if (!series.ok()) fail(series.error());
@@ -354,6 +328,7 @@ public:
 
     py::list breakpoints()
     {
+        const Turn turn(m_lock);
         const auto all = m_terminal->ask([](Inspector& inspector) { return inspector.breakpoints(); });
         if (!all.ok()) fail(all.error());
         py::list list;
@@ -402,6 +377,7 @@ private:
         return py::str(bareText(value, {}));
     }
 
+    mutable Turn::Lock m_lock;
     std::string m_said;
     std::optional<Error> m_failure;
     std::unique_ptr<py::error_already_set> m_interrupted;

@@ -2,6 +2,7 @@
 import html
 import os
 import tempfile
+from collections.abc import Mapping
 from typing import NamedTuple, Tuple
 
 import numpy as np
@@ -62,30 +63,40 @@ class Model:
         self._dtypes = {port.name: port.dtype for port in self.inputs}
 
     def run(self, inputs=None, **named):
-        """Runs the model once: `run({"x": array})` or `run(x=array)` gives {name: array}.
+        """Runs the model once: `run({"x": array})`, `run(np.load("x.npz"))` or `run(x=array)` gives {name: array}.
 
         An array must have the input's dtype and a shape that fits. From 32 KiB on, C-contiguous ones are read where they lie (they must not
         change while it runs), and outputs are the memory that the model computed them in, which is then theirs: nothing is copied. Numbers
         and lists take the input's dtype; a text is a source as after `-i NAME=` ("@7", "in.npy"). Errors: UsageError (a name, dtype or
         shape), ExecutionError (with the address of the operator). Other threads of Python run meanwhile.
         """
-        if not named and not self._exotic and inputs is not None:
+        if not named and not self._exotic and type(inputs) is dict:
             for value in inputs.values():
                 if type(value) is not np.ndarray:
                     break
             else:  # the way that a small model is called again and again
                 outputs = self._model.run(inputs)
                 return {name: from_engine(value) for name, value in outputs.items()} if self._any_exotic else outputs
+        if inputs is not None and not isinstance(inputs, Mapping):
+            raise TypeError(f"inputs: found {type(inputs).__name__}, expected a dictionary of name to array")
         given = {**(inputs or {}), **named}
         for name, value in given.items():
             if name in self._exotic:
                 given[name] = self._stored(value)
             elif not isinstance(value, (np.ndarray, str)):
-                given[name] = np.asarray(value, dtype=None if isinstance(value, np.generic) else self._dtypes.get(name))
+                given[name] = self._array(name, value)
         outputs = self._model.run(given)
         return {name: from_engine(value) for name, value in outputs.items()} if self._any_exotic else outputs
 
     __call__ = run
+
+    def _array(self, name, value):
+        if value is None:
+            raise _loopscope.UsageError(f"input '{name}': found None, expected an array")
+        try:
+            return np.asarray(value, dtype=None if isinstance(value, np.generic) else self._dtypes.get(name))
+        except (TypeError, ValueError, OverflowError) as wrong:
+            raise _loopscope.UsageError(f"input '{name}': {wrong}") from wrong
 
     @staticmethod
     def _stored(value):

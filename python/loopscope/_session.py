@@ -218,7 +218,10 @@ class Session:
     __setitem__ = set
 
     def history(self, value):
-        """The value over the iterations of the innermost loop, as an array of numbers (of tensors: their means); NaN where there is none."""
+        """The value over the iterations of the innermost loop, as an array of numbers (of tensors: their means); NaN where there is none.
+
+        "var:NAME" is a variable of the session: what it holds as each iteration begins.
+        """
         return self._session.history(value)[1]
 
     def print(self, expression):

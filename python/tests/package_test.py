@@ -29,6 +29,63 @@ def test_runs_arrays():
     assert "collatz" in repr(model)
 
 
+def test_arrays_of_every_kind(tmp_path):
+    path = tmp_path / "neg.lsir"
+    path.write_text("lsir 1\ngraph main(x: f32[4]) {\n  y = neg(x) : f32[4]\n  return y\n}\n")
+    model, want = loopscope.load(path), np.array([-1, -2, -3, -4], np.float32)
+    numbers = np.arange(1, 5, dtype=np.float32)
+    np.savez(tmp_path / "x.npz", x=numbers)
+    for given in (numbers.astype(">f4"), np.repeat(numbers, 2)[::2], [1, 2, 3, 4], np.load(tmp_path / "x.npz")["x"]):
+        np.testing.assert_array_equal(model.run({"x": given})["y"], want)
+    np.testing.assert_array_equal(model.run(np.load(tmp_path / "x.npz"))["y"], want)
+    for wrong in (None, [[1, 2], [3]], np.array([1, None], dtype=object), np.array(["2020-01-01"], dtype="M8[D]"), object()):
+        with pytest.raises(loopscope.UsageError, match="input 'x'"):
+            model.run({"x": wrong})
+    with pytest.raises(TypeError, match="expected a dictionary"):
+        model.run(5)
+
+
+def test_threads_take_turns():
+    model = loopscope.load(sample("collatz.lsir"))
+    session = loopscope.Session(sample("collatz.lsir"), {"x": 27})
+    session.start()
+    wrong = []
+
+    def use(k):
+        for _ in range(50):
+            if model(x=np.int32(27 + k))["steps"] != want[k] or session["x"] != 27:
+                wrong.append(k)
+
+    want = [int(model(x=27 + k)["steps"]) for k in range(4)]
+    threads = [threading.Thread(target=use, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_ctrl_c_stops_all_and_stays_pythons():
+    models = [loopscope.load(sample("nested_loops.lsir"), max_steps=10**15) for _ in range(2)]
+    ended = []
+
+    def run(model):
+        try:
+            model.run(rows=10**6, columns=10**6)
+        except KeyboardInterrupt:
+            ended.append(model)
+
+    other = threading.Thread(target=run, args=(models[1],))
+    other.start()
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    run(models[0])
+    other.join()
+    assert len(ended) == 2 and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        time.sleep(60)
+
+
 def test_state_carries_over_until_reset():
     model = loopscope.load(sample("counter.lsir"))
     assert [float(model(x=1.0)["after"]) for _ in range(3)] == [101, 102, 103]
@@ -94,6 +151,15 @@ def test_session_moves_and_edits():
     assert session.print("steps").endswith("= 47")  # even was false already: 3 * 4 + 1
     with pytest.raises(loopscope.UsageError, match="no value 'nosuch'"):
         session["nosuch"]
+
+
+def test_states_have_a_history_over_the_calls():
+    session = loopscope.Session(sample("counter.lsir"), {"x": 2}, calls=5)
+    assert session.run().finished
+    np.testing.assert_array_equal(session.history("after"), [102, 104, 106, 108, 110])
+    np.testing.assert_array_equal(session.history("var:total"), [np.nan, 102, 104, 106, 108])  # as each call begins
+    with pytest.raises(loopscope.UsageError, match="no variable 'totl' in this run.*did you mean 'total'"):
+        session.history("var:totl")
 
 
 def test_breakpoints_may_be_functions():
