@@ -8,7 +8,7 @@ packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev 
           libgraphviz-dev libre2-dev libvulkan-dev libvulkan-volk-dev glslang-tools)
 case "${1:-build}" in
     test) packages+=(qt6-base-dev qt6-svg-dev fonts-dejavu-core libgtest-dev libgmock-dev mesa-vulkan-drivers spirv-tools
-                      vulkan-validationlayers libopenmpi-dev openmpi-bin) ;;
+                      vulkan-validationlayers libopenmpi-dev openmpi-bin python3-dev pybind11-dev) ;;
     ci) packages=(clang-format-14 clang-tidy-14) ;;
     fuzz) packages+=(libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev) ;;
     desktop) packages+=(qt6-base-dev qt6-svg-dev fonts-dejavu-core) ;;
