@@ -187,6 +187,7 @@ private:
     bool holdsState(ValueId value) const
     {
         if (!m_states.empty()) return std::ranges::find(m_states, value) != m_states.end();
+        if (m_graph.value(value).role == ValueRole::constant) return true;
         const Operator* const producer = producerIn(m_graph, value);
         if (producer == nullptr) return false;
         if (producer->kind.name == "Const") return true;

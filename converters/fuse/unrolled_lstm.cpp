@@ -82,6 +82,14 @@ private:
                                                               : "the weights are " + std::string(dtypeName(dtype)) + ", not f32";
     }
 
+    /// The same constant, or another one of the same numbers: what was put into a product of each cell is a copy for each.
+    bool isSame(ValueId a, ValueId b)
+    {
+        if (behind(a) == behind(b)) return true;
+        const Numbers *const left = m_site.constants().floats(behind(a)), *const right = m_site.constants().floats(behind(b));
+        return left != nullptr && right != nullptr && left->shape == right->shape && left->values == right->values;
+    }
+
     std::string collectOps()
     {
         const LstmCellMatch& last = m_cells.front();
@@ -94,8 +102,8 @@ private:
                 own.push_back(cell.recurrent.weights);
                 others.push_back(last.recurrent.weights);
             }
-            const auto source = [&](ValueId value) { return behind(value); };
-            if (!std::ranges::equal(own, others, {}, source, source)) return "the cells have different weights";
+            if (!std::ranges::equal(own, others, [&](ValueId a, ValueId b) { return isSame(a, b); }))
+                return "the cells have different weights";
             for (const OperatorId op : cell.ops)
                 if (op != m_root && std::ranges::find(m_ops, op) == m_ops.end()) m_ops.push_back(op);
         }

@@ -24,6 +24,7 @@ while read -r model; do
         rm -f "$work/$models$way.lsir"
         rewrites=$((rewrites + $(grep -cE '^    (exact|real-equal|approximate|not decided|different|only )' "$work/told" || true)))
         undecided=$((undecided + $(grep -c '^    not decided' "$work/told" || true)))
+        grep -B1 '^    not decided' "$work/told" | sed "s|^|${model#"$corpus"/} $way: |" || true
         undone=$((undone + $(grep -c 'undone, for it does not hold' "$work/told" || true)))
         if [ "$status" -gt 1 ] && [ "$status" -lt 100 ] && grep -q '^error: ' "$work/errors"; then
             refused=$((refused + 1)) # a model without graphs, inputs that nothing can draw: said in so many words
@@ -36,4 +37,4 @@ while read -r model; do
     done
 done < <(find "$corpus" -type f -name '*.tflite' | sort)
 echo "$models models, fused and unfused: $rewrites rewrites stay, $undecided of them not decided, $undone undone; $refused times refused"
-[ "$bad" -eq 0 ]
+[ "$bad" -eq 0 ] && [ "$undecided" -eq 0 ]
