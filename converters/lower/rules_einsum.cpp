@@ -119,12 +119,25 @@ Result<ValueId> matrices(GraphLowering& l, Operand operand, const Shape& shape, 
     return l.emit("reshape", {operand.id, l.integerConstant(DType::i32, sizes)});
 }
 
+/// A product of stacks of matrices as they are, whatever their sizes: one dimension each of rows, of columns, and that is summed over.
+Result<Operand> plainProduct(GraphLowering& l, Operand a, Operand b, const std::string& batch, char row, char summed, char column)
+{
+    LS_CHECK_OK(turn(l, a, batch + row + summed));
+    const bool isTurned = b.names == batch + column + summed;
+    if (!isTurned) LS_CHECK_OK(turn(l, b, batch + summed + column));
+    Operand made{ValueId(), batch + row + column};
+    LS_TRY(made.id, l.emit("batch_matmul", {a.id, b.id}, {{"adj_x", false}, {"adj_y", isTurned}}));
+    return made;
+}
+
 Result<Operand> product(GraphLowering& l, const Operand& a, const Operand& b, const std::string& result)
 {
     std::string both, summed, onlyA, onlyB;
     for (const char name : a.names) (has(b.names, name) ? (has(result, name) ? both : summed) : onlyA) += name;
     for (const char name : b.names)
         if (!has(a.names, name)) onlyB += name;
+    if (onlyA.size() == 1 && onlyB.size() == 1 && summed.size() == 1)
+        return plainProduct(l, a, b, both, onlyA.front(), summed.front(), onlyB.front());
     const Shape ofA = l.type(a.id).dynamicShape(), ofB = l.type(b.id).dynamicShape();
     if (!ofA.isStatic() || !ofB.isStatic()) return noForm("operands of unknown shape");
     LS_TRY(const ValueId left, matrices(l, a, ofA, both, onlyA, summed));
