@@ -28,6 +28,30 @@ void nameOutputs(Graph& graph, const Graph& source)
     }
 }
 
+/// Whether an operator computes the value from constants alone. LiteRT does that when it prepares the graph, and of a branch or a body such
+/// an output is lost.
+bool isOfConstants(const Graph& graph, ValueId id)
+{
+    std::vector<ValueId> open = {id};
+    std::unordered_set<int32_t> seen;
+    for (bool isComputed = false; !open.empty(); isComputed = true) {
+        const ValueId value = open.back();
+        open.pop_back();
+        if (!value.valid() || !seen.insert(value.index).second) continue;
+        const ValueRole role = graph.value(value).role;
+        if (role == ValueRole::constant) {
+            if (!isComputed) return false; // one itself
+            continue;
+        }
+        if (role != ValueRole::result) return false;
+        const Operator& op = graph.op(graph.value(value).producer);
+        const bool isOfShape = op.kind.name == "shape" || op.kind.name == "rank";
+        if (op.kind.dialect != "tfl" || op.inputs.empty() || !calleesOf(op).empty()) return false;
+        if (!isOfShape) open.insert(open.end(), op.inputs.begin(), op.inputs.end());
+    }
+    return true;
+}
+
 } // namespace
 
 GraphId ModelLowering::reserve(std::string id)
@@ -127,6 +151,12 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
                     LS_TRY(outputs[j], lowering.copy(outputs[j]));
                     break;
                 }
+    for (size_t k = 0; k < outputs.size(); ++k)
+        if (isOfConstants(lowering.graph(), outputs[k])) {
+            m_result.notes.push_back(place + ": output " + std::to_string(k) + " of " + source.id +
+                                     ", which is computed from constants, is a copy, for LiteRT would have lost it");
+            LS_TRY(outputs[k], lowering.copy(outputs[k]));
+        }
     lowering.setOutputs(outputs);
     for (const ValueId value : lowering.standIns()) m_standIns.emplace(id.index, value.index);
     put(id, std::move(lowering.graph()));
