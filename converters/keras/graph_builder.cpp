@@ -7,6 +7,7 @@
 #include "engine/tensor/half.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace loopscope::keras {
@@ -197,17 +198,24 @@ ValueId GraphBuilder::constant(const std::string& name, TensorAttribute value)
     return made.empty() ? ValueId() : made.front();
 }
 
+ValueId GraphBuilder::shared(DType dtype, Shape shape, const std::vector<double>& values)
+{
+    std::string key = "constant " + m_scope + " " + std::string(dtypeName(dtype)) + toString(shape);
+    for (const double v : values) key += " " + std::to_string(std::bit_cast<uint64_t>(v));
+    if (const ValueId before = known(key); before.valid()) return before;
+    const ValueId made = constant("Const", tensorOf(dtype, std::move(shape), values));
+    if (made.valid()) remember(key, made);
+    return made;
+}
+
 ValueId GraphBuilder::ints(const std::vector<int64_t>& values)
 {
-    return constant("Const", tensorOf(DType::i32, Shape{static_cast<int64_t>(values.size())}, {values.begin(), values.end()}));
+    return shared(DType::i32, Shape{static_cast<int64_t>(values.size())}, {values.begin(), values.end()});
 }
 
-ValueId GraphBuilder::integer(int64_t value) { return constant("Const", tensorOf(DType::i32, {}, {static_cast<double>(value)})); }
+ValueId GraphBuilder::integer(int64_t value) { return shared(DType::i32, {}, {static_cast<double>(value)}); }
 
-ValueId GraphBuilder::number(double value, ValueId like)
-{
-    return like.valid() ? constant("Const", tensorOf(dtype(like), {}, {value})) : ValueId();
-}
+ValueId GraphBuilder::number(double value, ValueId like) { return like.valid() ? shared(dtype(like), {}, {value}) : ValueId(); }
 
 ValueId GraphBuilder::numbers(const std::vector<double>& values, const Shape& shape, DType dtype)
 {

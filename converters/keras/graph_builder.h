@@ -117,6 +117,8 @@ public:
     Graph& graph() { return m_graph; }
 
 private:
+    /// A small constant of the current scope, made once.
+    ValueId shared(DType dtype, Shape shape, const std::vector<double>& values);
     bool complete(Operator& op, std::vector<TensorType>& results);
     std::vector<ValueId> add(Operator op, std::string_view name, std::vector<TensorType> results);
     Status infer(const Operator& op, std::vector<TensorType>& results) const;

@@ -39,7 +39,9 @@ Status checkVersion(const ZipArchive& archive)
 
 Result<Model> import(Bytes content)
 {
-    LS_TRY(const ZipArchive archive, ZipArchive::open(std::move(content)));
+    Result<ZipArchive> opened = ZipArchive::open(std::move(content));
+    if (!opened.ok()) return Error(ErrorCode::badFile, "not an archive that can be read: " + opened.error().message());
+    const ZipArchive archive = std::move(opened).value();
     LS_CHECK_OK(checkVersion(archive));
     LS_TRY(const Json config, readJson(archive, kConfig));
     std::optional<Hdf5File> weights;

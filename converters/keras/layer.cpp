@@ -56,11 +56,6 @@ const Json& LayerCall::literal(size_t k, std::string_view key) const
     return k < arguments.size() && arguments[k].literal != nullptr ? *arguments[k].literal : kNone;
 }
 
-bool LayerCall::hasWeight(int64_t k, std::string_view part) const
-{
-    return state.weights && state.weights->find(variablePath(*this, k, part)) != nullptr;
-}
-
 std::optional<TensorAttribute> LayerCall::stored(int64_t k, std::string_view part)
 {
     if (b.failed()) return std::nullopt;
@@ -76,11 +71,23 @@ std::optional<TensorAttribute> LayerCall::stored(int64_t k, std::string_view par
 
 ValueId LayerCall::weight(int64_t k, std::string_view called, std::string_view part)
 {
-    const std::string key = variablePath(*this, k, part);
+    return weightAs(Shape::unknownRank(), k, called, part);
+}
+
+ValueId LayerCall::weightAs(const Shape& shape, int64_t k, std::string_view called, std::string_view part)
+{
+    const std::string key = variablePath(*this, k, part) + toString(shape);
     ValueId value = b.known(key);
     if (!value.valid()) {
         std::optional<TensorAttribute> tensor = stored(k, part);
         if (!tensor) return {};
+        if (shape.hasRank()) {
+            if (!shape.isStatic() || checkedElementCount(shape) != checkedElementCount(tensor->type.shape)) {
+                refuse("its " + std::string(called) + " has shape " + toString(tensor->type.shape) + ", where it takes " + toString(shape));
+                return {};
+            }
+            tensor->type.shape = shape;
+        }
         value = b.constant(name + (part.empty() ? "/" : "/" + std::string(part) + "/") + std::string(called), std::move(*tensor));
         b.remember(key, value);
     }

@@ -52,7 +52,8 @@ struct LayerCall {
     const Json& literal(size_t k, std::string_view key) const; ///< a value of Python by place or name; null if there is none
     /// The k-th variable of the layer, or of a part of it ("cell"), in the dtype it computes in.
     ValueId weight(int64_t k, std::string_view called, std::string_view part = {});
-    bool hasWeight(int64_t k, std::string_view part = {}) const;
+    /// The same elements in another shape.
+    ValueId weightAs(const Shape& shape, int64_t k, std::string_view called, std::string_view part);
     /// The variable as it is stored, for what is computed of it at once. None, and a failure, if it cannot be had.
     std::optional<TensorAttribute> stored(int64_t k, std::string_view part = {});
 

@@ -36,11 +36,12 @@ bool isMasked(LayerCall& l)
     return false;
 }
 
-/// Inputs [B, T, D] by heads: [B, T, N, H].
-ValueId projected(LayerCall& l, ValueId x, const std::string& part)
+/// x·W + b, of [B, T, D] by heads: [B, N, T, H].
+ValueId projected(LayerCall& l, ValueId x, const std::string& part, int64_t heads, int64_t size)
 {
-    ValueId y = l.b.op("Einsum", {x, l.weight(0, "kernel", part)}, {{"equation", "abc,cde->abde"}});
-    return l.config["use_bias"].truth(true) ? l.b.add(y, l.weight(1, "bias", part)) : y;
+    ValueId y = l.b.op("BatchMatMulV2", {x, l.weightAs(Shape{l.b.dim(x, 2), heads * size}, 0, "kernel", part)});
+    if (l.config["use_bias"].truth(true)) y = l.b.add(y, l.weightAs(Shape{heads * size}, 1, "bias", part));
+    return l.b.transpose(l.b.reshape(y, {l.b.same(y, 0), l.b.same(y, 1), {heads, {}, 0}, {size, {}, 0}}), {0, 2, 1, 3});
 }
 
 void multiHeadAttention(LayerCall& l)
@@ -56,13 +57,22 @@ void multiHeadAttention(LayerCall& l)
         if (l.b.rank(v) != 3) return l.refuse("its inputs do not have rank 3");
     if (axes.size() > 1) return l.refuse("it attends along several axes");
     const ValueId query = given[0], value = given[1], key = given.size() > 2 ? given[2] : value;
-    const ValueId q = l.b.mul(projected(l, query, "query_dense"), l.b.number(1 / std::sqrt(l.config["key_dim"].number(1)), query));
-    const ValueId k = projected(l, key, "key_dense"), v = projected(l, value, "value_dense");
-    ValueId scores = l.b.op("Einsum", {k, q}, {{"equation", "aecd,abcd->acbe"}});
+    const auto sizeOf = [&](std::string_view name, int64_t otherwise) {
+        return std::clamp<int64_t>(l.config[name].integer(otherwise), 1, 1 << 20);
+    };
+    const int64_t heads = sizeOf("num_heads", 1), depth = sizeOf("key_dim", 1), width = sizeOf("value_dim", depth);
+    const ValueId q =
+        l.b.mul(projected(l, query, "query_dense", heads, depth), l.b.number(1 / std::sqrt(static_cast<double>(depth)), query));
+    const ValueId k = projected(l, key, "key_dense", heads, depth), v = projected(l, value, "value_dense", heads, width);
+    ValueId scores = l.b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}});
     if (isCausal(l)) scores = l.b.add(scores, causalBias(l, l.b.dim(query, 1), l.b.dim(key, 1)));
     const ValueId weights = l.b.op("Softmax", {scores});
-    const ValueId mixed = l.b.op("Einsum", {weights, v}, {{"equation", "acbe,aecd->abcd"}});
-    ValueId y = l.b.op("Einsum", {mixed, l.weight(0, "kernel", "output_dense")}, {{"equation", "abcd,cde->abe"}});
+    ValueId y = l.b.transpose(l.b.op("BatchMatMulV2", {weights, v}), {0, 2, 1, 3});
+    y = l.b.reshape(y, {l.b.same(y, 0), l.b.same(y, 1), {heads * width, {}, 0}});
+    const std::optional<TensorAttribute> last = l.stored(0, "output_dense");
+    if (!last) return;
+    if (last->type.shape.rank() != 3) return l.refuse("its output has several axes");
+    y = l.b.op("BatchMatMulV2", {y, l.weightAs(Shape{heads * width, last->type.shape[2]}, 0, "kernel", "output_dense")});
     if (l.config["use_bias"].truth(true)) y = l.b.add(y, l.weight(1, "bias", "output_dense"));
     l.outputs = {y};
     if (l.literal(99, "return_attention_scores").truth()) l.outputs.push_back(weights);

@@ -66,6 +66,14 @@ void dot(LayerCall& l)
         x = unit(x, a);
         y = unit(y, b);
     }
+    if (xr == 2 && yr == 2) {
+        l.outputs = {l.b.reduce("Sum", l.b.mul(x, y), {1}, true)};
+        return;
+    }
+    if (xr == 3 && yr == 3) {
+        l.outputs = {l.b.op("BatchMatMulV2", {x, y}, {{"adj_x", a == 1}, {"adj_y", b == 2}})};
+        return;
+    }
     std::string left = "a", right = "a", out = "a";
     char next = 'b';
     for (int i = 1; i < xr; ++i) {
@@ -76,8 +84,7 @@ void dot(LayerCall& l)
         if (i != b) out += next;
         right += i == b ? 'z' : next++;
     }
-    ValueId z = l.b.op("Einsum", {x, y}, {{"equation", left + "," + right + "->" + out}});
-    if (out.size() == 1) z = l.b.expand(z, 1);
+    const ValueId z = l.b.op("Einsum", {x, y}, {{"equation", left + "," + right + "->" + out}});
     l.outputs = {z};
 }
 

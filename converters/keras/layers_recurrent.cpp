@@ -216,7 +216,13 @@ private:
     }
 
     TensorType stateType(int64_t units) const { return {m_b.dtype(m_x), Shape{m_b.dim(m_x, 0), units}}; }
-    ValueId zeros(int64_t units) { return m_b.op("Fill", {m_b.sizes({m_b.same(m_x, 0), {units, {}, 0}}), m_b.number(0, m_x)}); }
+    /// A state of zeros; one value for all states of a size.
+    ValueId zeros(int64_t units)
+    {
+        ValueId& made = m_zeros[units];
+        if (!made.valid()) made = m_b.op("Fill", {m_b.sizes({m_b.same(m_x, 0), {units, {}, 0}}), m_b.number(0, m_x)});
+        return made;
+    }
 
     std::vector<ValueId> loop()
     {
@@ -320,6 +326,7 @@ private:
     GraphBuilder& m_b;
     std::vector<Cell> m_cells;
     ValueId m_x, m_mask;
+    std::map<int64_t, ValueId> m_zeros;
     int64_t m_features = 0;
     bool m_sequences = false, m_backwards = false;
     Loop m_loop;

@@ -367,7 +367,9 @@ Status NodeRunner::prepare(const Program& program, const Node& node, KernelState
     const KernelRegistry& registry = m_core.options().kernels ? *m_core.options().kernels : KernelRegistry::builtin();
     if (!registry.has(op.kind)) {
         const std::string name = op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
-        return Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports");
+        Error error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports");
+        const std::string_view why = attributeString(op.attributes, "@why", "");
+        return why.empty() ? std::move(error) : std::move(error).note(std::string(why));
     }
     state.isReady = false;
     const std::span<const Tensor* const> operands(m_in.data(), static_cast<size_t>(node.inputCount));

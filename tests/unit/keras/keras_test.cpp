@@ -122,6 +122,61 @@ TEST_F(Keras, layers_are_written_in_an_order_that_runs)
     EXPECT_EQ(file->model.graphs.front().value(signature.outputs[1].value).id, "early");
 }
 
+TEST_F(Keras, results_of_a_layer_without_a_graph_are_as_many_as_are_read)
+{
+    std::string own = call("own", "x");
+    own.replace(own.find("ReLU"), 4, "Mine");
+    const auto file = loadModel(write(functional(own, R"([["own", 0, 0], ["own", 0, 2]])")));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    EXPECT_EQ(file->model.graphs.front().operators.back().results.size(), 3U);
+    const Signature& signature = file->model.signatures.front();
+    ASSERT_EQ(signature.outputs.size(), 2U);
+    EXPECT_EQ(signature.outputs[0].name, "own");
+    EXPECT_EQ(signature.outputs[1].name, "own_1");
+}
+
+TEST_F(Keras, a_second_call_has_names_of_its_own)
+{
+    std::string twice = call("a", "x");
+    const std::string node = twice.substr(twice.find("{\"args\""), twice.rfind("]}") - twice.find("{\"args\""));
+    twice.insert(twice.rfind("]}"), ", " + node);
+    const auto file = loadModel(write(functional(twice, R"([["a", 0, 0], ["a", 1, 0]])")));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    EXPECT_TRUE(file->model.graphs.front().findValue("a").valid());
+    EXPECT_TRUE(file->model.graphs.front().findValue("a/call_2").valid());
+}
+
+TEST_F(Keras, a_mask_that_may_have_changed_leaves_its_reader_without_a_graph)
+{
+    const auto file = loadModel(write(sequential(R"(, {"class_name": "Masking", "config": {"name": "m"}},
+        {"class_name": "Permute", "config": {"name": "p", "dims": [2, 1]}}, {"class_name": "LSTM", "config": {"name": "l", "units": 3}})")));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    const Graph& main = file->model.graphs.front();
+    const Operator& op = main.op(main.value(main.findValue("l")).producer);
+    EXPECT_EQ(attributeString(op.attributes, "@why", ""), "a mask reaches it through layers that may change it");
+}
+
+TEST_F(Keras, numbers_that_nothing_can_have_do_no_harm)
+{
+    for (const char* number :
+         {"-1", "0", "9223372036854775807", "-9223372036854775808", "1e300", "4294967296", "[]", "[[[]]]", "null", "\"\""})
+        for (const std::string layer :
+             {R"("Reshape", "config": {"target_shape": [N, N, N]})", R"("Permute", "config": {"dims": [N, 1]})",
+              R"("RepeatVector", "config": {"n": N})", R"("Cropping1D", "config": {"cropping": [N, N]})",
+              R"("ZeroPadding1D", "config": {"padding": N})", R"("MaxPooling1D", "config": {"pool_size": N, "strides": N})",
+              R"("UpSampling1D", "config": {"size": N})", R"("Softmax", "config": {"axis": N})", R"("LSTM", "config": {"units": N})",
+              R"("GroupNormalization", "config": {"groups": N, "axis": N})",
+              R"("Flatten", "config": {}}, {"class_name": "Rescaling", "config": {"scale": N})",
+              R"("Normalization", "config": {"mean": N, "variance": N})", R"("InputLayer", "config": {"batch_shape": [N, N]})",
+              R"("MultiHeadAttention", "config": {"num_heads": N, "key_dim": N})",
+              R"("TimeDistributed", "config": {"layer": {"class_name": "Flatten", "config": {"axis": N}}})"}) {
+            std::string text = layer;
+            for (size_t at = text.find('N'); at != std::string::npos; at = text.find('N', at + 1))
+                if (text[at - 1] == ' ' || text[at - 1] == '[') text.replace(at, 1, number);
+            static_cast<void>(messageOf(sequential(", {\"class_name\": " + text + "}")));
+        }
+}
+
 TEST_F(Keras, calls_that_cannot_be_are_told)
 {
     EXPECT_THAT(messageOf(functional(call("a", "b") + call("b", "a"), R"(["a", 0, 0])")),
