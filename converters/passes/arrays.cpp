@@ -36,10 +36,32 @@ HandleFlow::Kind madeByArrays(const Operator& op, size_t result, const std::vect
 
 bool isState(HandleFlow::Kind kind) { return kind == HandleFlow::handle || kind == HandleFlow::gradient; }
 
+/// By graph: for which sources gradients of arrays are computed in it and in what it calls.
+std::vector<std::set<std::string>> gradientSources(const Model& model)
+{
+    std::vector<std::set<std::string>> sources(model.graphs.size());
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (size_t g = 0; g < model.graphs.size(); ++g)
+            for (const Operator& op : model.graphs[g].operators) {
+                const size_t before = sources[g].size();
+                if (isNamed(op, "TensorArrayGradV3")) sources[g].emplace(attributeString(op.attributes, "source", ""));
+                for (const Callee& callee : callForm(op).callees)
+                    if (model.hasGraph(callee.graph)) {
+                        const std::set<std::string>& inner = sources[static_cast<size_t>(callee.graph.index)];
+                        sources[g].insert(inner.begin(), inner.end());
+                    }
+                grows = grows || sources[g].size() != before;
+            }
+    }
+    return sources;
+}
+
 std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow, const ArrayStacks& stacks)
 {
     std::vector<Declined> found;
-    std::map<int32_t, size_t> takenIn; // which arrays come from stacks in which graph
+    std::map<std::pair<int32_t, std::string>, size_t> takenIn; // in which graph an array comes from stacks for which gradients
+    const std::vector<std::set<std::string>> sources = gradientSources(model);
     for (size_t g = 0; g < model.graphs.size(); ++g)
         for (const Operator& op : model.graphs[g].operators) {
             const std::vector<HandleFlow::Kind> operands = flow.operandsOf(g, op);
@@ -50,7 +72,9 @@ std::vector<Declined> obstaclesOf(const Model& model, const HandleFlow& flow, co
             if (holdsHandles(op) && isNamed(op, "StackPopV2")) {
                 const int32_t array = stacks.arrayOf(g, op);
                 if (array < 0) found.push_back({op.name, "it is not known which TensorArray it gives"});
-                else if (takenIn.try_emplace(array, g).first->second != g)
+                else if (std::ranges::any_of(sources[g], [&](const std::string& source) {
+                             return takenIn.try_emplace({array, source}, g).first->second != g;
+                         }))
                     found.push_back({op.name, "it gives a TensorArray that another function takes from a stack, too"});
             }
             if (op.kind.name.starts_with("Stack") && !operands.empty() && isState(operands[0]))
