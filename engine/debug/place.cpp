@@ -204,6 +204,7 @@ StopOrder orderOfSteps(const Model& model, const Address& address)
 
 Result<TypedPlace> resolveTyped(const DebugTarget& target, FrameContext frame, std::string_view text)
 {
+    if (text.starts_with('{') && text.ends_with('}')) text = text.substr(1, text.size() - 2); // as expressions write it
     return TypedReader(target, std::max(depthOf(target.executor, frame.depth), 0)).read(text);
 }
 
