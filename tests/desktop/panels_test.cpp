@@ -3,6 +3,7 @@
 #include "viewer/canvas/canvas_description.h"
 #include "viewer/canvas/graph_panel.h"
 #include "viewer/panels/listing_view.h"
+#include "viewer/panels/norm_chart.h"
 #include "viewer/widgets/rows.h"
 #include "viewer/window/accessibility.h"
 
@@ -420,6 +421,39 @@ private slots:
         press("Alt+2");
         press("Alt+2"); // back to where it was
         QCOMPARE(m_window->area()->focusPanel()->objectName(), QString("panelGraph"));
+    }
+    void aGradientShowsItsNormInEachIteration()
+    {
+        open("tests/desktop/gradient.lsir", {{"x", "0.5"}, {"n", "5"}});
+        enter("panelProperties");
+        execute("run");
+        QTRY_VERIFY(stop().started);
+        settle();
+        auto* const chart = find<NormChart>("normChart");
+        auto* const why = find<QAbstractButton>("question.whyGradient");
+        m_window->document()->select("main/y");
+        settle();
+        QVERIFY(why->isHidden()); // no gradient
+        m_window->document()->select("main/gradients/x");
+        settle();
+        QTRY_VERIFY(!why->isHidden());
+        QVERIFY(chart->isHidden());
+        why->click();
+        settle();
+        QTRY_VERIFY(!chart->isHidden());
+        QTRY_VERIFY2(find<QTextBrowser>("consoleLog")->toPlainText().contains("why grad {main/gradients/x:0}"),
+                     qPrintable(find<QTextBrowser>("consoleLog")->toPlainText()));
+        const IterationCourse& course = chart->course();
+        QCOMPARE(course.points.size(), size_t{5});
+        QCOMPARE(course.loop, std::string("main/gradients/w_grad/While"));
+        QVERIFY(course.points[4].value < course.points[0].value); // every sine takes some of it
+        QTest::mouseClick(chart, Qt::LeftButton, {}, QPoint(chart->width() - 12, chart->height() / 2));
+        settle();
+        QTRY_VERIFY2(find<QTextBrowser>("consoleLog")->toPlainText().contains("goto main/gradients/w_grad/While@4"),
+                     qPrintable(find<QTextBrowser>("consoleLog")->toPlainText()));
+        m_window->document()->select("main/y");
+        settle();
+        QVERIFY(chart->isHidden());
     }
 
 private:

@@ -10,6 +10,8 @@
 
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace loopscope::viewer {
 
 QuestionFoot::QuestionFoot(Document& document, QWidget* parent) : QWidget(parent), m_document(document)
@@ -33,6 +35,11 @@ QuestionFoot::QuestionFoot(Document& document, QWidget* parent) : QWidget(parent
     add("whyValue", tr("Why is it so?"), [this] { return m_isAbnormal ? QString() : aboutValue("why "); });
     add("whyBranch", tr("Why this branch?"), [this] { return aboutCall(false); });
     add("whyLoop", tr("Why this loop?"), [this] { return aboutCall(true); });
+    add("whyGradient", tr("Why this gradient?"), [this] { return aboutGradient(); });
+    m_norms = new NormChart(this);
+    column->addWidget(m_norms);
+    connect(m_questions.back().button, &QAbstractButton::clicked, this, &QuestionFoot::askNorms);
+    connect(m_norms, &NormChart::iterationChosen, this, [this](const QString& address) { m_document.execute("goto " + address); });
     for (const Question& question : m_questions) buttons->layout()->addWidget(question.button);
     m_give = new Chip(tr("Give its output…"), buttons);
     m_give->setObjectName("question.give");
@@ -62,6 +69,33 @@ QString QuestionFoot::aboutValue(const char* verb) const
     const Selection& selection = m_document.selection();
     if (!m_document.stop()->started || !selection.op.valid() || !selection.value.valid()) return {};
     return QLatin1String(verb) + toText(m_document.expressionOf(selection));
+}
+
+/// Of what 'loopscope grad' has added (docs/gradients.md).
+QString QuestionFoot::aboutGradient() const
+{
+    const Selection& selection = m_document.selection();
+    if (!selection.op.valid() || !selection.graph.valid()) return {};
+    return m_document.model().graph(selection.graph).op(selection.op).name.starts_with("gradients") ? aboutValue("why grad ") : QString();
+}
+
+/// The longest way through a loop.
+void QuestionFoot::askNorms()
+{
+    const QString line = aboutGradient();
+    if (line.isEmpty()) return;
+    m_normsOf = m_document.selection().address;
+    m_document.bridge().ask(
+        this, QStringLiteral("norms"),
+        [question = line.mid(4).toStdString()](Inspector& inspector) { // behind "why "
+            Result<Explanation> answer = inspector.why({}, question);
+            return answer.ok() ? std::move(answer->courses) : std::vector<IterationCourse>();
+        },
+        [this, address = m_normsOf](const std::vector<IterationCourse>& courses) {
+            if (address != m_normsOf) return;
+            const auto longest = std::ranges::max_element(courses, {}, [](const IterationCourse& course) { return course.points.size(); });
+            m_norms->setCourse(longest == courses.end() ? IterationCourse() : *longest);
+        });
 }
 
 /// Of the branch or loop that is selected, else of the nearest one around.
@@ -94,6 +128,7 @@ void QuestionFoot::follow()
 {
     lookForNaN();
     followFusion();
+    if (m_normsOf != m_document.selection().address) m_norms->setCourse({});
     m_give->setVisible(canGiveOutput(m_document, m_document.selection()));
     bool any = !m_name.empty();
     for (const Question& question : m_questions) {

@@ -1,8 +1,9 @@
 // What one wants to ask about the selected operator, as buttons below its properties: who wrote its value, why it is so, why this side of a
-// branch, why a loop goes on, why it was not fused.
+// branch, why a loop goes on, where a gradient vanished or exploded, why it was not fused.
 #pragma once
 
 #include "viewer/bridge/document.h"
+#include "viewer/panels/norm_chart.h"
 #include "viewer/widgets/parts.h"
 
 #include <QWidget>
@@ -29,6 +30,8 @@ private:
     void followFusion();
     void lookForNaN();
     QString aboutValue(const char* verb) const;
+    QString aboutGradient() const;
+    void askNorms();
     QString aboutCall(bool isLoop) const;
     std::string operatorName() const;
     void askFusion();
@@ -39,7 +42,9 @@ private:
     std::string m_name;        ///< of the operator, as rewrites call it; empty: none is selected
     Chip *m_fusion, *m_give;
     QLabel* m_lines;
-    Background m_work; ///< last
+    NormChart* m_norms;
+    std::string m_normsOf; ///< the address whose gradient they are of
+    Background m_work;     ///< last
 };
 
 } // namespace loopscope::viewer
