@@ -118,8 +118,8 @@ int report(Console& console, bool equal, int64_t compared, const std::vector<Sho
             json.key("differences").beginArray();
             for (const Shown& d : differences) addShown(json, d);
             json.endArray();
-            if (scopes != nullptr) addScopes(json, *scopes);
         }
+        if (scopes != nullptr && scopes->size() > 1) addScopes(json, *scopes);
         console.line(json.endObject().text());
         return equal ? kEqual : kDifferent;
     }
