@@ -13,7 +13,7 @@
 
 namespace loopscope {
 
-/// Errors: badFile (damaged, weights missing), unsupported (no Sequential or Functional model; a form of HDF5 that is not read).
+/// Errors: badFile (damaged, weights missing), unsupported (Keras 2; a form of HDF5 that is not read).
 Result<Model> importKeras(const std::string& path, Bytes content);
 /// A zip archive whose first members are those of a Keras model.
 bool looksLikeKeras(std::span<const std::byte> content);

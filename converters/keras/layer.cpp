@@ -123,11 +123,19 @@ LayerRule findRule(std::string_view name)
     return nullptr;
 }
 
+bool isKerasOwn(const Json& layer)
+{
+    const std::string module = layer["module"].text();
+    // "Custom>Dense" is what somebody registered under that name.
+    return (module.empty() || module == "keras" || module.starts_with("keras.")) &&
+           layer["registered_name"].text().find('>') == std::string::npos;
+}
+
 std::string ruleName(const Json& layer)
 {
     const std::string module = layer["module"].text();
     const bool isOperation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops");
-    return (isOperation ? "ops." : "") + layer["class_name"].text();
+    return (isKerasOwn(layer) ? isOperation ? "ops." : "" : "own ") + layer["class_name"].text();
 }
 
 } // namespace loopscope::keras

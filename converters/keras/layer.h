@@ -40,6 +40,7 @@ struct LayerCall {
     std::vector<Argument> arguments;                                  ///< by place, lists opened
     std::vector<std::pair<std::string, std::vector<Argument>>> named; ///< by name
     std::vector<ValueId> outputs;
+    bool isWhole = false;       ///< it stands for the whole model, and has all weights
     DType compute = DType::f32; ///< in which it computes
     int call = 0;               ///< of a layer that is called several times: which one
 
@@ -84,7 +85,9 @@ std::span<const NamedRule> wrapperLayers();
 std::span<const NamedRule> operations(); ///< of keras.ops
 /// Null if the class has none. Names of operations begin with "ops.".
 LayerRule findRule(std::string_view name);
-/// "Dense"; "ops.Relu" of an operation.
+/// Whether the class is one of Keras, not the user's.
+bool isKerasOwn(const Json& layer);
+/// "Dense"; "ops.Relu" of an operation; "own Dense" of a class of the user's.
 std::string ruleName(const Json& layer);
 
 /// A function of keras.activations by what a config says: a name, null, or an object with a name. Fails where there is none such.

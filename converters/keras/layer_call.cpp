@@ -40,12 +40,13 @@ void writeOpaque(LayerCall& l, const std::string& name, const std::string& why, 
     for (const auto& [key, values] : l.named)
         for (const Argument& a : values)
             if (a.value.valid()) inputs.push_back(a.value);
-    if (l.state.weights && !l.path.empty())
+    if (l.state.weights && (!l.path.empty() || l.isWhole))
         for (const std::string& path : l.state.weights->datasetsBelow(l.path)) {
+            if (path.starts_with("optimizer/")) continue;
             ValueId known = l.b.known(path);
             Result<TensorAttribute> tensor = l.state.weights->read(path);
             if (!known.valid() && tensor.ok()) {
-                known = l.b.constant(l.name + path.substr(l.path.size()), std::move(tensor).value());
+                known = l.b.constant(l.name + (l.path.empty() ? "/" : "") + path.substr(l.path.size()), std::move(tensor).value());
                 l.b.remember(path, known);
             }
             if (known.valid()) inputs.push_back(known);
@@ -128,7 +129,9 @@ Status writeLayer(LayerCall& l, const std::vector<TensorType>& seen)
     l.compute = computeType(l.config["dtype"]);
     l.b.enter(own);
     const LayerRule rule = isModel(l.layer) ? &callModel : findRule(kind);
-    if (rule == nullptr) l.refuse("no graph for layers of class " + kind);
+    if (rule == nullptr)
+        l.refuse("no graph for layers of class " + l.layer["class_name"].text() +
+                 (isKerasOwn(l.layer) ? "" : ", which is not one of Keras"));
     else if (l.compute == DType::unknown) l.refuse("its dtype policy is " + l.config["dtype"].dump());
     else {
         const bool casts = !kind.starts_with("ops.") && l.config["autocast"].truth(true);

@@ -225,6 +225,9 @@ void rescaling(LayerCall& l)
     l.outputs = {l.b.add(l.b.mul(x, factor("scale", 1)), factor("offset", 0))};
 }
 
+/// ConvNeXt's: x·γ
+void layerScale(LayerCall& l) { l.outputs = {l.b.mul(l.in(), l.weight(0, "gamma"))}; }
+
 constexpr std::array kNormalizationLayers = {
     NamedRule{"BatchNormalization", batchNormalization},
     NamedRule{"LayerNormalization", layerNormalization},
@@ -233,6 +236,7 @@ constexpr std::array kNormalizationLayers = {
     NamedRule{"GroupNormalization", groupNormalization},
     NamedRule{"Normalization", normalization},
     NamedRule{"Rescaling", rescaling},
+    NamedRule{"LayerScale", layerScale},
 };
 
 } // namespace

@@ -364,6 +364,23 @@ private:
     ModelEnds m_ends;
 };
 
+/// A model whose layers only its Python code knows: one operator with all weights. Errors: badFile (no model at all).
+Result<ModelEnds> writeUnknown(ImportState& state, GraphBuilder& b, const Json& model)
+{
+    const std::string kind = model["class_name"].text();
+    if (kind.empty()) return bad("no model").found(model.dump().substr(0, 60)).expected("an object with a class_name");
+    ModelEnds ends;
+    LayerCall call{state, b, model, model["config"], model["config"]["name"].text(kind), "", {}, {}, {}};
+    call.isWhole = true;
+    if (const Json& shape = model["build_config"]["input_shape"]; shape.isArray()) {
+        ends.inputs.push_back({"input", b.input("input", typeOf(shape, Json("float32")))});
+        call.arguments.push_back({ends.inputs.front().value, nullptr});
+    }
+    LS_CHECK_OK(writeLayer(call, {}));
+    ends.outputs.push_back({call.name, call.outputs.front()});
+    return ends;
+}
+
 } // namespace
 
 bool isModel(const Json& layer)
@@ -374,11 +391,7 @@ bool isModel(const Json& layer)
 
 Result<ModelEnds> writeModel(ImportState& state, GraphBuilder& b, const Json& model, const std::string& path)
 {
-    if (!isModel(model))
-        return Error(ErrorCode::unsupported, "a model whose layers only its Python code knows")
-            .at("config.json")
-            .found("class '" + model["class_name"].text() + "'")
-            .expected("Sequential or Functional");
+    if (!isModel(model)) return writeUnknown(state, b, model);
     if (model["class_name"].text() == "Sequential") return writeSequential(state, b, model, path);
     return FunctionalImport(state, b, model["config"], path).run();
 }

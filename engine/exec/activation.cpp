@@ -148,7 +148,10 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, KernelReport& re
             why = "operator '" + name + "' runs the model file '" + std::string(attributeString(op.attributes, "location", "")) +
                   "', signature '" + std::string(attributeString(op.attributes, "signature", "")) +
                   "', which is opened and run by itself only";
-        m_failures[at] = std::make_shared<const Error>(Error(ErrorCode::unsupported, why));
+        Error error(ErrorCode::unsupported, why);
+        if (const std::string_view reason = attributeString(op.attributes, "@why", ""); !reason.empty())
+            error = std::move(error).note(std::string(reason));
+        m_failures[at] = std::make_shared<const Error>(std::move(error));
         return;
     }
     std::vector<const Tensor*> inputs;
