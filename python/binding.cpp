@@ -413,6 +413,13 @@ py::tuple runCommand(const std::vector<std::string>& words)
 PYBIND11_MODULE(_loopscope, module)
 {
     using namespace loopscope;
+#if PYBIND11_VERSION_HEX < 0x020C0000
+    // It reads NumPy's structures as they were: with others it would find arrays of no dtype.
+    const std::string numpy = py::str(py::module_::import("numpy").attr("__version__"));
+    if (std::atoi(numpy.c_str()) > 1)
+        throw py::import_error("this build of loopscope is for NumPy 1, found " + numpy +
+                               "; 'pip install' from the source tree builds one for it");
+#endif
     // Never given back: when the program's static objects go, the interpreter is gone.
     static py::handle self;
     self = module.inc_ref();
