@@ -12,6 +12,7 @@ namespace {
 void bidirectional(LayerCall& l)
 {
     const ValueId x = l.in();
+    if (l.b.failed()) return;
     std::vector<ValueId> given = l.namedTensors("initial_state");
     const std::vector<ValueId> placed = l.tensors();
     if (given.empty()) given.assign(placed.begin() + 1, placed.end());

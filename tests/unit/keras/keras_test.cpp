@@ -198,6 +198,18 @@ TEST_F(Keras, numbers_that_nothing_can_have_do_no_harm)
         }
 }
 
+TEST_F(Keras, layers_that_are_called_with_nothing_have_no_graph)
+{
+    for (const std::string kind :
+         {"Bidirectional", "LSTM", "TimeDistributed", "Dense", "Add", "Concatenate", "Dot", "MultiHeadAttention", "Attention"}) {
+        const std::string layer =
+            R"(, {"class_name": ")" + kind + R"(", "name": "own", "config": {"units": 3}, "inbound_nodes": [{"args": []}]})";
+        const auto file = loadModel(write(functional(layer, R"(["own", 0, 0])")));
+        ASSERT_TRUE(file.ok()) << kind << ": " << file.error().message();
+        EXPECT_EQ(file->model.graphs.front().operators.back().kind.full(), "custom." + kind);
+    }
+}
+
 TEST_F(Keras, calls_that_cannot_be_are_told)
 {
     EXPECT_THAT(messageOf(functional(call("a", "b") + call("b", "a"), R"(["a", 0, 0])")),
