@@ -72,6 +72,8 @@ Status OutputSink::write(const std::string& path, const std::string& format, boo
 Result<std::string> outputPath(const Arguments& arguments, std::string_view command, std::string_view example)
 {
     std::string path = arguments.text("output");
+    if (path == "-")
+        return Error(ErrorCode::usage, "option '--output'").found("'-'").expected("the name of a file: it is written whole or not at all");
     if (!path.empty()) return path;
     return Error(ErrorCode::usage, "something is missing")
         .at("'" + std::string(command) + "'")

@@ -171,11 +171,12 @@ TEST_F(Formats, saysWhatAFileIsInstead)
 {
     using namespace std::string_view_literals;
     EXPECT_EQ(messageFor("PK\x03\x04....."sv), "not a model: found 'PK\\x03\\x04' at offset 0 (a zip archive), expected a model (TFLite, "
-                                               "Circle, GraphDef, GraphDef text, MetaGraph, lsir, SavedModel)");
-    EXPECT_EQ(messageFor(""sv),
-              "not a model: the file is empty, expected a model (TFLite, Circle, GraphDef, GraphDef text, MetaGraph, lsir, SavedModel)");
+                                               "Circle, GraphDef, GraphDef text, MetaGraph, Keras, lsir, SavedModel)");
+    EXPECT_EQ(
+        messageFor(""sv),
+        "not a model: the file is empty, expected a model (TFLite, Circle, GraphDef, GraphDef text, MetaGraph, Keras, lsir, SavedModel)");
     EXPECT_EQ(messageFor("hello there, this is no model"sv), "not a model: found 'hello th' at offset 0, expected a model (TFLite, Circle, "
-                                                             "GraphDef, GraphDef text, MetaGraph, lsir, SavedModel)");
+                                                             "GraphDef, GraphDef text, MetaGraph, Keras, lsir, SavedModel)");
     EXPECT_THAT(loadModel(path("missing")).error().message(), HasSubstr("no such file"));
 }
 
