@@ -141,7 +141,8 @@ std::vector<CommandSpec> conversionCommands()
          runExportGraph},
         {"convert",
          "convert IN -o OUT",
-         "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir, and to .tflite; .keras to all of these.",
+         "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir, and to .tflite; .keras to all of "
+         "these.",
          "loopscope convert model.tflite -o model.lsir",
          {"output", "format", "force", "data", "freeze", "signature", "fetch", "feed", "target", "init", "allow-custom"},
          1,

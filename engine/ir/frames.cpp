@@ -319,8 +319,8 @@ private:
                 for (const OperatorId control : op.controlInputs) {
                     const Operator& source = m_graph.op(control);
                     if (entersFrame(source)) continue;
-                    add(own,
-                        leavesFrame(source) ? m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(control)])] : m_out.guards[at(control)]);
+                    add(own, leavesFrame(source) ? m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(control)])]
+                                                 : m_out.guards[at(control)]);
                 }
                 if (flowRole(op) != FlowRole::controlTrigger)
                     eachSource(id, [&](OperatorId source) { dead = dead || (m_out.neverLives[at(source)] && !isBackEdge(source, id)); });

@@ -19,4 +19,7 @@ LS_DEFINE_OP(tf, Eig)
     return def;
 }
 LS_DEFINE_OP(tf, MatrixSquareRoot) { return tfDef({}, "input", "The matrix whose square is the operand.", inferAtRunTime, kEigenBound); }
-LS_DEFINE_OP(tf, MatrixLogarithm) { return tfDef({}, "input", "The matrix whose exponential is the operand.", inferAtRunTime, kEigenBound); }
+LS_DEFINE_OP(tf, MatrixLogarithm)
+{
+    return tfDef({}, "input", "The matrix whose exponential is the operand.", inferAtRunTime, kEigenBound);
+}

@@ -10,7 +10,10 @@ constexpr ErrorBounds kLinalgBound = ErrorBounds(withinRelative(1e-5)).because("
 
 }
 
-LS_DEFINE_OP(tf, MatrixInverse) { return tfDef({1, 1}, "input [..,N,N]", "Inverse matrices, or their adjoints.", inferTfSame, kLinalgBound); }
+LS_DEFINE_OP(tf, MatrixInverse)
+{
+    return tfDef({1, 1}, "input [..,N,N]", "Inverse matrices, or their adjoints.", inferTfSame, kLinalgBound);
+}
 LS_DEFINE_OP(tf, MatrixDeterminant) { return tfDef({1, 1}, "input [..,N,N]", "Determinants.", inferAtRunTime, kLinalgBound); }
 LS_DEFINE_OP(tf, LogMatrixDeterminant)
 {

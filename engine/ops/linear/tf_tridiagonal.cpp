@@ -22,5 +22,6 @@ LS_DEFINE_OP(tf, TridiagonalMatMul)
 }
 LS_DEFINE_OP(tf, BandedTriangularSolve)
 {
-    return tfDef({2, 2}, "matrix [..,bands,N], rhs [..,N,K]", "The x with bands of a triangular matrix · x = rhs.", inferAtRunTime, kTridiagonalBound);
+    return tfDef({2, 2}, "matrix [..,bands,N], rhs [..,N,K]", "The x with bands of a triangular matrix · x = rhs.", inferAtRunTime,
+                 kTridiagonalBound);
 }

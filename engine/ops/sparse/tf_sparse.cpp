@@ -30,7 +30,8 @@ LS_DEFINE_OP(tf, SparseSegmentMean)
 }
 LS_DEFINE_OP(tf, SparseSegmentSqrtN)
 {
-    return tfDef({3, 3}, "data, indices, segment_ids", "Sums of rows by segment over the root of their number.", inferAtRunTime, kSparseBound);
+    return tfDef({3, 3}, "data, indices, segment_ids", "Sums of rows by segment over the root of their number.", inferAtRunTime,
+                 kSparseBound);
 }
 LS_DEFINE_OP(tf, SparseSegmentSumWithNumSegments)
 {
