@@ -371,9 +371,11 @@ void Interpreter::Impl::locate(Position& position) const
 
 Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
 {
-    auto& slot = static_cast<Slot&>(output); // every result of every instruction is a slot
-    const bool isSame = slot.shape == shape;
-    if (!shape.isStatic()) return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
+    auto& slot = static_cast<Slot&>(output);                    // every result of every instruction is a slot
+    const bool isScalar = shape.rank() == 0 && shape.hasRank(); // mostly
+    const bool isSame = isScalar ? slot.shape.rank() == 0 && slot.shape.hasRank() : slot.shape == shape;
+    if (!isScalar && !shape.isStatic())
+        return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
     if (slot.fixed) {
         if (isSame && bytes == slot.bytes) return {};
         return Error(ErrorCode::execution, "a result does not have the size that was planned")

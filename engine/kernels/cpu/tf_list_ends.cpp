@@ -40,10 +40,7 @@ struct PlainList {
     uint64_t hash = 0;
 
     const std::byte* element(int64_t i) const { return block + body + static_cast<size_t>(i * elementSize); }
-    uint64_t hashOf(int64_t i) const
-    {
-        return listElementHash(i, {reinterpret_cast<const char*>(element(i)), static_cast<size_t>(elementSize)});
-    }
+    uint64_t hashOf(int64_t i) const { return static_cast<uint64_t>(numberAt(element(i) + kElementHash, 0)); }
     size_t sizeFor(int64_t elements) const { return body + static_cast<size_t>(elements * elementSize); }
 
     /// False: it is something else, or damaged.
@@ -68,7 +65,8 @@ struct PlainList {
         elementSize = numberAt(block + tail, 1);
         hash = static_cast<uint64_t>(numberAt(block + tail, 2));
         const auto elements = static_cast<int64_t>(tensor.bytes - body);
-        return count > 0 && elementSize > 0 && elements % elementSize == 0 && elements / elementSize == count;
+        return count > 0 && elementSize >= static_cast<int64_t>(kElementHeader) && elements % elementSize == 0 &&
+               elements / elementSize == count;
     }
 
     bool takes(const Shape& shape) const
@@ -80,6 +78,15 @@ struct PlainList {
         return true;
     }
 
+    /// All numbers that do not change.
+    bool hasSameHead(const std::byte* other) const
+    {
+        uint64_t differs = 0;
+        for (size_t at = kListBlock; at < tail; at += kWord)
+            differs |= static_cast<uint64_t>(numberAt(other + at, 0) ^ numberAt(block + at, 0));
+        return differs == 0;
+    }
+
     /// How many elements the older list has that lies in `memory`, where it is of the same kind; −1: there is none. `hashOfOlder`: its.
     int64_t olderIn(const Tensor& memory, uint64_t& hashOfOlder) const
     {
@@ -88,7 +95,7 @@ struct PlainList {
         const int64_t older = numberAt(memory.data + tail, 0);
         if (words[0] != 1 || words[1] != static_cast<int32_t>(kListBlock) || numberAt(memory.data + tail, 1) != elementSize || older <= 0 ||
             older < count - kMostBehind || older > count + kMostBehind || static_cast<size_t>(words[2]) != sizeFor(older) ||
-            std::memcmp(memory.data + kListBlock, block + kListBlock, tail - kListBlock) != 0)
+            !hasSameHead(memory.data))
             return -1;
         hashOfOlder = static_cast<uint64_t>(numberAt(memory.data + tail, 2));
         return older;
@@ -105,17 +112,16 @@ struct PlainList {
 
 } // namespace
 
-Status appendQuickly(const KernelArgs& args, DType elementType, bool& done)
+Status appendQuickly(const KernelArgs& args, bool& done)
 {
     const Tensor& tensor = args.in(1);
     PlainList list;
     if (!list.read(args.in(0)) || tensor.bytes > kMostElement || bitWidth(tensor.dtype) == 0) return {};
-    const DType type = static_cast<DType>(list.elementType);
-    if (type != tensor.dtype || (elementType != DType::unknown && elementType != type) || !list.takes(tensor.shape)) return {};
+    if (list.elementType != static_cast<int64_t>(tensor.dtype) || !list.takes(tensor.shape)) return {};
     if (list.maxElements >= 0 && list.count >= list.maxElements) return {};
     const size_t padded = (tensor.bytes + kWord - 1) / kWord * kWord;
     const auto rank = static_cast<size_t>(tensor.shape.rank());
-    const size_t size = (4 + rank) * kWord + padded;
+    const size_t size = kElementHeader + rank * kWord + padded;
     if (rank > 8 || static_cast<int64_t>(size) != list.elementSize) return {};
     const size_t total = list.sizeFor(list.count + 1);
     if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max())) return {};
@@ -132,41 +138,62 @@ Status appendQuickly(const KernelArgs& args, DType elementType, bool& done)
     if (older < list.count)
         std::memcpy(elements + static_cast<size_t>(older) * size, list.element(older), static_cast<size_t>(list.count - older) * size);
     std::byte* const element = elements + static_cast<size_t>(list.count) * size;
-    std::byte* to = put(put(element, list.elementType), static_cast<int64_t>(rank));
+    std::byte* to = put(element, elementKind(list.elementType, static_cast<int64_t>(rank))) + kWord;
     for (const int64_t dim : tensor.shape.dims()) to = put(to, dim);
     to = put(put(to, args.runtime->resources().iterationTick()), static_cast<int64_t>(tensor.bytes));
     if (padded > tensor.bytes) put(to + padded - kWord, 0);
-    if (tensor.bytes > 0) std::memcpy(to, tensor.data, tensor.bytes);
-    list.finish(result, list.count + 1, hash + listElementHash(list.count, {reinterpret_cast<const char*>(element), size}));
+    if (tensor.bytes == sizeof(int32_t)) std::memcpy(to, tensor.data, sizeof(int32_t)); // mostly
+    else if (tensor.bytes > 0) std::memcpy(to, tensor.data, tensor.bytes);
+    const uint64_t own = listElementHash(list.count, {reinterpret_cast<const char*>(element), size});
+    put(element + kElementHash, static_cast<int64_t>(own));
+    list.finish(result, list.count + 1, hash + own);
     done = true;
     return {};
 }
 
-Status popQuickly(const KernelArgs& args, DType elementType, QuickPop& done)
+namespace {
+
+/// Result 1 becomes the last element. False: that has to be done the long way.
+Result<bool> takeLast(const KernelArgs& args, const PlainList& list)
+{
+    const DType type = static_cast<DType>(list.elementType);
+    const auto size = static_cast<size_t>(list.elementSize);
+    const std::byte* const last = list.element(list.count - 1);
+    const int64_t rank = (numberAt(last, 0) >> 8) - 1;
+    if (rank < 0 || rank > 8 || numberAt(last, 0) != elementKind(list.elementType, rank) ||
+        size < kElementHeader + static_cast<size_t>(rank) * kWord)
+        return false;
+    const std::byte* const numbers = last + 2 * kWord + static_cast<size_t>(rank) * kWord;
+    const int64_t origin = numberAt(numbers, 0), bytes = numberAt(numbers, 1);
+    const std::byte* const content = numbers + 2 * kWord;
+    if (bytes < 0 || static_cast<size_t>(bytes) > size - static_cast<size_t>(content - last)) return false;
+    if (rank == 0) {
+        if (static_cast<size_t>(bytes) != byteSize(type, 1)) return false;
+        LS_CHECK_OK(args.runtime->resize(args.out(1), kScalar, static_cast<size_t>(bytes)));
+    } else {
+        Shape shape;
+        for (int64_t d = 0; d < rank; ++d) shape.append(numberAt(last, 2 + static_cast<size_t>(d)));
+        const std::optional<int64_t> count = checkedElementCount(shape);
+        if (!count || static_cast<size_t>(bytes) != byteSize(type, *count)) return false;
+        LS_CHECK_OK(args.runtime->resize(args.out(1), shape, static_cast<size_t>(bytes)));
+    }
+    if (bytes == sizeof(int32_t)) std::memcpy(args.out(1).data, content, sizeof(int32_t)); // mostly
+    else if (bytes > 0) std::memcpy(args.out(1).data, content, static_cast<size_t>(bytes));
+    args.runtime->resources().elementTaken(origin, true);
+    return true;
+}
+
+} // namespace
+
+Status popQuickly(const KernelArgs& args, QuickPop& done)
 {
     PlainList list;
     if (!list.read(args.in(0))) return {};
     const DType type = static_cast<DType>(list.elementType);
-    if ((elementType != DType::unknown && elementType != type) || args.out(1).dtype != type || bitWidth(type) == 0) return {};
-    const auto size = static_cast<size_t>(list.elementSize);
-    const std::byte* const last = list.element(list.count - 1);
-    const int64_t rank = size >= 4 * kWord ? numberAt(last, 1) : -1;
-    if (rank < 0 || rank > 8 || numberAt(last, 0) != list.elementType || size < (4 + static_cast<size_t>(rank)) * kWord) return {};
-    Shape shape;
-    for (int64_t d = 0; d < rank; ++d) shape.append(numberAt(last, 2 + static_cast<size_t>(d)));
-    const int64_t origin = numberAt(last, 2 + static_cast<size_t>(rank)), bytes = numberAt(last, 3 + static_cast<size_t>(rank));
-    const std::byte* const content = last + (4 + static_cast<size_t>(rank)) * kWord;
-    const std::optional<int64_t> count = rank == 0 ? std::optional<int64_t>(1) : checkedElementCount(shape);
-    if (!count || bytes < 0 || static_cast<size_t>(bytes) > size - static_cast<size_t>(content - last) ||
-        static_cast<size_t>(bytes) != byteSize(type, *count))
-        return {};
-    LS_CHECK_OK(args.runtime->resize(args.out(1), shape, static_cast<size_t>(bytes)));
-    if (bytes > 0) std::memcpy(args.out(1).data, content, static_cast<size_t>(bytes));
-    args.runtime->resources().elementTaken(origin, true);
-    done.element = true;
-
+    if (args.out(1).dtype != type || bitWidth(type) == 0) return {};
+    LS_TRY(done.element, takeLast(args, list));
     const int64_t left = list.count - 1;
-    if (left == 0) return {};
+    if (!done.element || left == 0) return {};
     Tensor& result = args.out(0);
     LS_CHECK_OK(args.runtime->resize(result, kScalar, list.sizeFor(list.count + 1))); // what the other buffer of a loop holds
     uint64_t hash = 0;

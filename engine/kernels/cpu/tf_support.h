@@ -123,5 +123,12 @@ Result<int> tfAxis(int64_t axis, int rank, std::string_view what);
     {                                                                                                                                      \
         registry.add({"tf", #name, ::loopscope::Profile::reference, ::loopscope::prepareTf<(function)>, dtypes});                          \
     }
+/// The same for one that only moves values: denormal numbers pass as they are.
+#define LS_TF_MOVING_KERNEL(name, function, dtypes)                                                                                        \
+    LS_DEFINE_KERNELS(tf, name)                                                                                                            \
+    {                                                                                                                                      \
+        constexpr auto prepare = [](const ::loopscope::KernelSetup& setup) { return ::loopscope::prepareTf(setup, function, function); };  \
+        registry.add({"tf", #name, ::loopscope::Profile::reference, prepare, dtypes});                                                     \
+    }
 
 } // namespace loopscope

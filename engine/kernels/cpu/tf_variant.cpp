@@ -37,9 +37,9 @@ struct Reader {
         bytes.remove_prefix(sizeof value);
         return value;
     }
-    Shape shape()
+    Shape shape() { return shape(number()); }
+    Shape shape(int64_t rank)
     {
-        const int64_t rank = number();
         if (rank < 0) return Shape::unknownRank();
         Shape shape;
         for (int64_t d = 0; d < rank && !failed; ++d) shape.append(number());
@@ -87,23 +87,34 @@ VariantTensor variantTensor(const Tensor& tensor)
 
 namespace {
 
+/// Without a hash.
 void put(std::string& out, const VariantTensor& tensor)
 {
-    put(out, static_cast<int64_t>(tensor.dtype));
-    put(out, tensor.shape);
+    put(out, elementKind(static_cast<int64_t>(tensor.dtype), tensor.shape.hasRank() ? tensor.shape.rank() : -1));
+    put(out, 0);
+    for (const int64_t dim : tensor.shape.dims()) put(out, dim);
     put(out, tensor.origin);
     put(out, static_cast<int64_t>(tensor.bytes.size()));
     out += tensor.bytes;
     out.append((8 - tensor.bytes.size() % 8) % 8, '\0'); // elements stay aligned as far as the block is
 }
 
+/// The hash of the element that ends `out`, which is put into it.
+uint64_t seal(std::string& out, size_t begin, int64_t i)
+{
+    const uint64_t hash = listElementHash(i, std::string_view(out).substr(begin));
+    std::memcpy(out.data() + begin + kElementHash, &hash, sizeof hash);
+    return hash;
+}
+
 /// The inverse of `put`. False if the bytes are no element of a value of that kind and type.
 bool take(Reader& reader, VariantKind kind, DType elementType, VariantTensor& tensor)
 {
-    const int64_t dtype = reader.number();
-    if (dtype < 0 || dtype > static_cast<int64_t>(DType::mxint8)) return false;
+    const int64_t kinds = reader.number(), dtype = kinds & 0xff;
+    if (kinds < 0 || dtype > static_cast<int64_t>(DType::mxint8)) return false;
     tensor.dtype = static_cast<DType>(dtype);
-    tensor.shape = reader.shape();
+    reader.number(); // the hash
+    tensor.shape = reader.shape((kinds >> 8) - 1);
     tensor.origin = reader.number();
     const int64_t size = reader.number();
     tensor.bytes = reader.take(size);
@@ -121,7 +132,8 @@ int64_t combined(int64_t sizeOfAll, int64_t size) { return sizeOfAll == 0 || siz
 
 uint64_t longElementHash(int64_t i, std::string_view element)
 {
-    return hash64(std::as_bytes(std::span(element)), static_cast<uint64_t>(i));
+    return hash64(std::as_bytes(std::span(element.substr(std::min(element.size(), 2 * kElementHash)))), static_cast<uint64_t>(i)) ^
+           hash64(std::as_bytes(std::span(element.substr(0, kElementHash))), element.size());
 }
 
 std::string encodeVariant(const VariantValue& value)
@@ -143,7 +155,7 @@ std::string encodeVariant(const VariantValue& value)
         const size_t begin = out.size();
         put(out, value.tensors[i]);
         tail[0] = combined(tail[0], static_cast<int64_t>(out.size() - begin));
-        if (value.kind == VariantKind::list) hash += listElementHash(static_cast<int64_t>(i), std::string_view(out).substr(begin));
+        if (value.kind == VariantKind::list) hash += seal(out, begin, static_cast<int64_t>(i));
     }
     tail[1] = static_cast<int64_t>(hash);
     std::memcpy(out.data() + at, tail, sizeof tail);
@@ -208,6 +220,9 @@ Result<ListView> ListView::of(const KernelArgs& args, int i)
     if (!good) return invalidArgument("the variant is none that this program made");
     list.m_elementType = static_cast<DType>(elementType);
     list.m_body = list.m_bytes.size() - reader.bytes.size();
+    const auto size = static_cast<uint64_t>(list.m_elementSize);
+    if (list.m_elementSize > 0 && (reader.bytes.size() % size != 0 || reader.bytes.size() / size != static_cast<uint64_t>(list.m_count)))
+        return invalidArgument("the variant is none that this program made");
     return list;
 }
 
@@ -217,8 +232,8 @@ Result<size_t> ListView::offsetOf(int64_t i) const
     if (m_elementSize > 0) return m_body + static_cast<size_t>(i * m_elementSize);
     Reader reader{m_bytes.substr(m_body)};
     for (int64_t e = 0; e < i && !reader.failed; ++e) {
-        reader.number(); // dtype
-        const int64_t rank = reader.number();
+        const int64_t rank = (reader.number() >> 8) - 1;
+        reader.number(); // the hash
         reader.take(rank > 0 ? rank * 8 : 0);
         reader.number(); // origin
         const int64_t size = reader.number();
@@ -248,6 +263,7 @@ Status ListView::writeWith(const KernelArgs& args, int k, int64_t i, const Varia
 {
     std::string bytes;
     put(bytes, element);
+    seal(bytes, 0, i);
     const auto size = static_cast<int64_t>(bytes.size());
     if (i < m_count && m_elementSize > 0 && m_elementSize < size && m_count <= kMostRoom / size) {
         LS_TRY(const VariantTensor before, this->element(i));
@@ -284,7 +300,7 @@ Result<ListView::Change> ListView::changeOf(int64_t i, std::string_view element)
         LS_TRY(const size_t begin, offsetOf(i));
         LS_TRY(const size_t end, offsetOf(i + 1));
         if (end > m_bytes.size()) return invalidArgument("the variant is none that this program made");
-        change.hash -= listElementHash(i, m_bytes.substr(begin, end - begin));
+        change.hash -= hashIn(m_bytes.substr(begin, end - begin));
     }
     if (element.empty()) {
         if (m_count == 1) change.elementSize = 0;
@@ -292,7 +308,7 @@ Result<ListView::Change> ListView::changeOf(int64_t i, std::string_view element)
     }
     const auto size = static_cast<int64_t>(element.size());
     change.elementSize = m_count == (i < m_count ? 1 : 0) ? size : combined(m_elementSize, size);
-    change.hash += listElementHash(i, element);
+    change.hash += hashIn(element);
     return change;
 }
 
@@ -308,7 +324,7 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
 {
     Tensor& out = args.out(k);
     const int64_t size = m_elementSize;
-    if (size <= 0 || change.elementSize != size) return false;
+    if (size < static_cast<int64_t>(kElementHeader) || change.elementSize != size) return false;
     const size_t elements = kListBlock + m_body;
     const size_t total = elements + static_cast<size_t>(change.count * size);
     LS_CHECK_OK(args.runtime->resize(out, Shape(), total));
@@ -329,14 +345,14 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
         if (!look()) return false;
     }
     const auto at = [&](int64_t i) { return reinterpret_cast<char*>(out.data) + elements + static_cast<size_t>(i * size); };
-    const auto there = [&](int64_t i) { return listElementHash(i, {at(i), static_cast<size_t>(size)}); };
+    const auto there = [&](int64_t i) { return hashIn({at(i), static_cast<size_t>(size)}); };
     auto hash = static_cast<uint64_t>(tail[2]);
-    for (int64_t i = count; i < m_count; ++i) hash += listElementHash(i, encoded(i));
+    for (int64_t i = count; i < m_count; ++i) hash += hashIn(encoded(i));
     for (int64_t i = m_count; i < count; ++i) hash -= there(i);
     int64_t other = -1; // one more element that may differ: loops go through lists in order
     for (const int64_t i : {change.index - 1, change.index + 1, change.index}) {
         if (hash == m_hash) break;
-        if (i < 0 || i >= std::min(count, m_count) || hash - there(i) + listElementHash(i, encoded(i)) != m_hash) continue;
+        if (i < 0 || i >= std::min(count, m_count) || hash - there(i) + hashIn(encoded(i)) != m_hash) continue;
         hash = m_hash;
         other = i;
     }

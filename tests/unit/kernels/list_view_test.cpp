@@ -144,5 +144,25 @@ TEST(ListView, doesNotTrustMemoryThatOnlyLooksLikeAnOlderList)
     expectList(memory[1], {{1}, {2}, {3}, {4}, {5}});
 }
 
+TEST(ListView, refusesMoreElementsThanThereAreBytesFor)
+{
+    KeepingRuntime runtime;
+    const float value = 3;
+    VariantValue list;
+    list.kind = VariantKind::list;
+    list.elementType = DType::f32;
+    list.tensors.push_back({DType::f32, Shape(), {reinterpret_cast<const char*>(&value), sizeof value}, -1});
+    Memory memory;
+    memory.dtype = DType::variant;
+    Tensor* const out[] = {&memory};
+    ASSERT_TRUE(writeVariant({nullptr, out, nullptr, &runtime, 0, 1}, 0, list).ok());
+    const Tensor* const in[] = {&memory};
+    const KernelArgs args{in, nullptr, nullptr, nullptr, 1, 0};
+    ASSERT_TRUE(ListView::of(args, 0).ok());
+    const int64_t count = 1000;
+    std::memcpy(memory.data + 12 + 5 * sizeof count, &count, sizeof count);
+    EXPECT_FALSE(ListView::of(args, 0).ok());
+}
+
 } // namespace
 } // namespace loopscope

@@ -102,7 +102,7 @@ Status runReserve(const KernelArgs& args)
 Status runPushBack(const KernelArgs& args)
 {
     bool isDone = false;
-    LS_CHECK_OK(appendQuickly(args, elementType(args), isDone));
+    LS_CHECK_OK(appendQuickly(args, isDone));
     if (isDone) return {};
     LS_TRY(const ListView list, typedView(args));
     LS_TRY(const VariantTensor element, newElement(args, 1, list, "append"));
@@ -148,7 +148,7 @@ Result<Shape> knownShape(const VariantValue& list, const Shape& wanted)
 Status runPopBack(const KernelArgs& args)
 {
     QuickPop done;
-    LS_CHECK_OK(popQuickly(args, elementType(args), done));
+    LS_CHECK_OK(popQuickly(args, done));
     if (done.list) return {};
     LS_TRY(const ListView list, typedView(args));
     if (done.element) return list.writeWithoutLast(args, 0);
@@ -566,27 +566,27 @@ Status runOptionalGetValue(const KernelArgs& args)
 
 } // namespace
 
-LS_TF_KERNEL(EmptyTensorList, runEmptyList, kAllDTypes)
-LS_TF_KERNEL(TensorListReserve, runReserve, kAllDTypes)
-LS_TF_KERNEL(TensorListPushBack, runPushBack, kAllDTypes)
-LS_TF_KERNEL(TensorListPopBack, runPopBack, kAllDTypes)
-LS_TF_KERNEL(TensorListGetItem, runGetItem, kAllDTypes)
-LS_TF_KERNEL(TensorListSetItem, runSetItem, kAllDTypes)
-LS_TF_KERNEL(TensorListLength, runLength, kAllDTypes)
-LS_TF_KERNEL(TensorListElementShape, runElementShape, kAllDTypes)
-LS_TF_KERNEL(TensorListResize, runResize, kAllDTypes)
-LS_TF_KERNEL(TensorListStack, runStack, kAllDTypes)
-LS_TF_KERNEL(TensorListFromTensor, runFromTensor, kAllDTypes)
-LS_TF_KERNEL(TensorListGather, runGather, kAllDTypes)
-LS_TF_KERNEL(TensorListScatter, runScatter, kAllDTypes)
-LS_TF_KERNEL(TensorListScatterV2, runScatter, kAllDTypes)
-LS_TF_KERNEL(TensorListScatterIntoExistingList, runScatterIntoExisting, kAllDTypes)
-LS_TF_KERNEL(TensorListConcat, runConcat, kAllDTypes)
-LS_TF_KERNEL(TensorListConcatV2, runConcat, kAllDTypes)
-LS_TF_KERNEL(TensorListSplit, runSplit, kAllDTypes)
-LS_TF_KERNEL(TensorListConcatLists, runConcatLists, kAllDTypes)
-LS_TF_KERNEL(TensorListPushBackBatch, runPushBackBatch, kAllDTypes)
-LS_TF_KERNEL(OptionalFromValue, runOptionalFromValue, kAllDTypes)
-LS_TF_KERNEL(OptionalNone, runOptionalNone, kAllDTypes)
-LS_TF_KERNEL(OptionalHasValue, runOptionalHasValue, kAllDTypes)
-LS_TF_KERNEL(OptionalGetValue, runOptionalGetValue, kAllDTypes)
+LS_TF_MOVING_KERNEL(EmptyTensorList, runEmptyList, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListReserve, runReserve, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListPushBack, runPushBack, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListPopBack, runPopBack, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListGetItem, runGetItem, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListSetItem, runSetItem, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListLength, runLength, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListElementShape, runElementShape, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListResize, runResize, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListStack, runStack, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListFromTensor, runFromTensor, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListGather, runGather, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListScatter, runScatter, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListScatterV2, runScatter, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListScatterIntoExistingList, runScatterIntoExisting, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListConcat, runConcat, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListConcatV2, runConcat, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListSplit, runSplit, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListConcatLists, runConcatLists, kAllDTypes)
+LS_TF_MOVING_KERNEL(TensorListPushBackBatch, runPushBackBatch, kAllDTypes)
+LS_TF_MOVING_KERNEL(OptionalFromValue, runOptionalFromValue, kAllDTypes)
+LS_TF_MOVING_KERNEL(OptionalNone, runOptionalNone, kAllDTypes)
+LS_TF_MOVING_KERNEL(OptionalHasValue, runOptionalHasValue, kAllDTypes)
+LS_TF_MOVING_KERNEL(OptionalGetValue, runOptionalGetValue, kAllDTypes)
