@@ -13,8 +13,7 @@ public:
     virtual ~ExecutionObserver() = default;
     /// Asked once per run: stamp operators and invocations with durations? A clock read costs more than a scalar operator.
     virtual bool wantsTimes() const { return false; }
-    /// Asked with it: tell of every operator? Who only follows invocations says no: telling costs as much as a scalar operator. Machines of
-    /// dataflow tell anyway.
+    /// Asked with it: tell of every operator? Who only follows invocations says no: telling costs as much as a scalar operator.
     virtual bool wantsOperators() const { return true; }
     virtual void runStarted(const RunStart&) {}
     virtual void invocationStarted(const InvocationStart&) {}

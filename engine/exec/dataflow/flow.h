@@ -51,6 +51,21 @@ public:
     void markReady(Iteration& iteration, int32_t position, bool isDead);
     void dropResults(int32_t count);
 
+    // whole.cpp: iterations of straight frames (FrameCode::straight), whose nodes run one after the other by position
+    void beginWhole(const Iteration& iteration);
+    /// Whether the node is dead, if it is no Merge.
+    bool isPassedOver(int32_t position) const { return (m_deadNodes[static_cast<size_t>(position) / 64] >> (position % 64) & 1) != 0; }
+    /// How many live operands a Merge has; the first is chosen.
+    static int32_t chooseOperand(Iteration& iteration, const Node& merge);
+    /// What propagate() does, but for noting what waits for it.
+    Status keepResults(Iteration& iteration, const Node& node, bool isDead);
+    /// Nobody reads the value any more.
+    void forget(Iteration& iteration, int32_t slot);
+    /// Before the node at `position`: what was not noted is made up for, and the iteration goes on like any other.
+    Status leaveWhole(Iteration& iteration, int32_t position);
+    /// All nodes have run; the last of them counts as running still.
+    static void endWhole(Iteration& iteration);
+
     // Frames and iterations
     /// The root's, or null.
     Frame* root() const { return m_root; }
@@ -78,6 +93,8 @@ private:
     Status nextIteration(Iteration& iteration, const Node& node, bool isDead);
     Status leaveFrame(Iteration& iteration, const Node& node, bool isDead);
     void consume(Iteration& iteration, const Node& node);
+    Status arrive(Iteration& target, const Program& program, const Edge& edge, bool isLive, bool fromEnter, Step at);
+    void passOver(const Program& program, const Edge& edge);
     Result<Frame*> completeFrame(Frame& frame);
 
     RunCore& m_core;
@@ -91,6 +108,9 @@ private:
     Frame* m_root = nullptr;
     int64_t m_serial = 0;
     uint64_t m_schedule;
+    // Of the iteration that runs as a whole
+    Step m_wholeFrom;                               ///< when it began
+    std::vector<uint64_t> m_deadNodes, m_deadSlots; ///< bits by position, and by slot: found dead
 };
 
 } // namespace loopscope::dataflow

@@ -92,6 +92,7 @@ struct Program {
     std::vector<Tally> tallies;                ///< by node
     std::vector<int32_t> channels;             ///< by GraphCode::channels: of the rendezvous
     std::vector<std::vector<Iteration*>> idle; ///< by frame
+    std::vector<bool> hasTraps;                ///< by frame
     std::deque<Iteration> iterations;
 };
 

@@ -1,5 +1,6 @@
 #include "engine/exec/dataflow/graph_code.h"
 
+#include "engine/exec/dataflow/straight_frames.h"
 #include "engine/ir/flow_role.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
@@ -142,6 +143,7 @@ public:
         placeValues();
         addEdges();
         countWaiting();
+        findStraightFrames(m_code);
         return std::move(m_code);
     }
 

@@ -67,6 +67,15 @@ inline constexpr int32_t kFired = -2;
 /// FrameCode::uses of a value that a Merge reads.
 inline constexpr int32_t kManyUses = 1 << 30;
 
+/// What running an iteration of a frame in one go needs, where that is possible: all its nodes run, one after the other by position.
+struct StraightCode {
+    bool isStraight = false;
+    std::vector<int32_t> heads;       ///< positions of the Merges that iterations begin with
+    int32_t invariantCount = 0;       ///< constant Enters that lead into the frame
+    std::vector<int32_t> releases;    ///< slots, in the order in which they are read for the last time
+    std::vector<int32_t> releaseEnds; ///< by position: the end in `releases` of what nobody reads behind that node
+};
+
 /// All nodes that run under one frame name.
 struct FrameCode {
     std::string name; ///< empty: the graph itself
@@ -78,6 +87,7 @@ struct FrameCode {
     std::vector<Waiting> waiting; ///< at the start of an iteration, by position
     std::vector<ValueId> slots;   ///< the values that lie in an iteration
     std::vector<int32_t> uses;    ///< by slot: how often it is read; a value that a Merge reads is never used up
+    StraightCode straight;
 };
 
 /// Where a value lies: in iterations of which frame, at which slot.

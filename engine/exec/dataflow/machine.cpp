@@ -48,8 +48,13 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
             dataflow::Flow::unmark(iteration, node); // its turn comes again when somebody has sent
             continue;
         }
-        if (iteration.invocation == 0) [[unlikely]]
+        if (iteration.invocation == 0) [[unlikely]] {
+            if (!Single && mayRunWhole(iteration)) {
+                LS_CHECK_OK(runWhole(iteration));
+                continue;
+            }
             m_calls.startInvocation(iteration); // here, so that every way to a stop numbers alike
+        }
         if constexpr (Single) {
             if (moved) break;
         }
@@ -106,18 +111,18 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
     }
     const bool isAsked = m_asking && (node.traps & trapAfter) != 0;
     std::vector<Tensor*>& shown = m_runner.shown();
-    if ((m_audience.present() || isAsked) && status.ok() && !isDead) [[unlikely]]
+    if ((m_audience.ofOperators() || isAsked) && status.ok() && !isDead) [[unlikely]]
         for (size_t k = 0; k < static_cast<size_t>(node.outputCount); ++k) {
             Cell* const result = m_flow.results()[k];
             if (m_replay.isOn()) m_replay.load(*result);
             shown[k] = result->isDead ? nullptr : result;
         }
-    if (m_audience.present()) [[unlikely]] {
+    if (m_audience.ofOperators()) [[unlikely]] {
         OperatorEvent event = eventOf(iteration, node, isDead);
         event.ns = m_audience.since(from);
         if (!status.ok()) event.state = EventState::failed;
         if (event.state == EventState::live) event.results = {shown.data(), static_cast<size_t>(node.outputCount)};
-        m_audience.present()->operatorExecuted(event);
+        m_audience.ofOperators()->operatorExecuted(event);
     }
     if (!status.ok()) [[unlikely]]
         return status;
@@ -168,12 +173,12 @@ void DataflowExecutor::Impl::callReturns(const Iteration& iteration, const Node&
         if (m_replay.isOn()) m_replay.load(*result);
         shown.push_back(result);
     }
-    if (!m_audience.present()) return;
+    if (!m_audience.ofOperators()) return;
     OperatorEvent event = eventOf(iteration, node);
     event.ns = m_audience.since(call.startNs);
     event.trips = call.iteration;
     event.results = {shown.data(), shown.size()};
-    m_audience.present()->operatorExecuted(event);
+    m_audience.ofOperators()->operatorExecuted(event);
 }
 
 Status DataflowExecutor::Impl::callCompleted(Iteration& iteration, const Node& node, int64_t trips)

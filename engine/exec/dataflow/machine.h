@@ -72,6 +72,9 @@ private:
     Status finishRun();
     Status failWaiting();
     Result<bool> fetch(size_t output);
+    // straight_run.cpp: whole iterations
+    bool mayRunWhole(const Iteration& iteration) const;
+    Status runWhole(Iteration& iteration);
     void locate(Position& position) const override;
     OperatorEvent eventOf(const Iteration& iteration, const Node& node, bool isDead = false) const;
     void callsChanged(int64_t running) override { m_limits.setOpenCalls(running); }

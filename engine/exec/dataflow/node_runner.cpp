@@ -85,7 +85,11 @@ Result<Program*> NodeRunner::program(GraphId graph)
 void NodeRunner::markTraps(Program& program) const
 {
     const bool any = m_traps.has(program.code.id);
-    for (Node& node : program.code.nodes) node.traps = any ? m_traps.of(program.code.id, node.op) : uint8_t{trapNone};
+    program.hasTraps.assign(program.code.frames.size(), false);
+    for (Node& node : program.code.nodes) {
+        node.traps = any ? m_traps.of(program.code.id, node.op) : uint8_t{trapNone};
+        if (node.traps != trapNone) program.hasTraps[static_cast<size_t>(node.frame)] = true;
+    }
 }
 
 void NodeRunner::setTraps(const TrapSet& traps)

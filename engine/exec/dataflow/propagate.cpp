@@ -35,14 +35,20 @@ void Flow::markReady(Iteration& iteration, int32_t position, bool isDead)
 /// One edge of a node whose results lie in `target` already.
 Status Flow::deliverEdge(Iteration& target, const Program& program, const Edge& edge, bool sourceDead, bool fromEnter)
 {
+    const Cell* const cell = edge.slot < 0 ? nullptr : target.slots[static_cast<size_t>(edge.slot)];
+    const bool isLive = edge.slot < 0 ? !sourceDead : cell && !cell->isDead;
+    return arrive(target, program, edge, isLive, fromEnter, m_core.stepsDone());
+}
+
+/// What comes along an edge at step `at` is noted with the node that waits for it.
+Status Flow::arrive(Iteration& target, const Program& program, const Edge& edge, bool isLive, bool fromEnter, Step at)
+{
     const bool isControl = edge.slot < 0;
-    Cell* const cell = isControl ? nullptr : target.slots[static_cast<size_t>(edge.slot)];
-    const bool isLive = isControl ? !sourceDead : cell && !cell->isDead;
     if (edge.node < 0) [[unlikely]] { // an output of the graph
         if (!isLive) return {};
         Cell*& output = target.frame->activation->outputs[static_cast<size_t>(edge.input)];
         if (output) return tfError(TfCode::internal, "Retval[" + std::to_string(edge.input) + "] has already been set.");
-        output = CellPool::share(cell);
+        output = CellPool::share(target.slots[static_cast<size_t>(edge.slot)]);
         return {};
     }
     const Node& node = program.code.nodes[static_cast<size_t>(edge.node)];
@@ -62,7 +68,7 @@ Status Flow::deliverEdge(Iteration& target, const Program& program, const Edge& 
                                 nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
                                     (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
                                     "; which one TensorFlow takes depends on timing",
-                                program.code.id, node.op, node.op, m_core.stepsDone()});
+                                program.code.id, node.op, node.op, at});
             return {};
         }
         waiting.chosen = edge.input;
