@@ -11,6 +11,7 @@
 #include "engine/base/text.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/control_flow.h"
 #include "engine/ops/tf_rules.h"
 #include "engine/tensor/npz.h"
 #include "engine/tensor/value_text.h"
@@ -383,7 +384,7 @@ std::vector<std::string> missingKernels(const Model& model, GraphId graph)
         if (!model.hasGraph(at) || !seen.insert(at).second) continue;
         for (const Operator& op : model.graph(at).operators) {
             const OpDef* def = findOp(op.kind);
-            if ((def == nullptr || !def->isCall) && !KernelRegistry::builtin().has(op.kind))
+            if ((def == nullptr || !def->isCall) && callForm(op).kind == CallKind::none && !KernelRegistry::builtin().has(op.kind))
                 missing.insert(op.kind.dialect == "tfl" ? op.kind.name : op.kind.full());
             for (const Callee& callee : calleesOf(op)) open.push_back(callee.graph);
         }

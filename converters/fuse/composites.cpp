@@ -1,6 +1,7 @@
 #include "converters/fuse/composites.h"
 
 #include "converters/fuse/lstm.h"
+#include "engine/ops/catalog.h"
 
 #include <algorithm>
 #include <array>
@@ -231,6 +232,17 @@ std::string unfitNgrams(const std::vector<TensorType>& operands, const std::vect
     return "";
 }
 
+/// How a function hashes strings, if not as the operator does.
+std::string otherHash(const Graph& graph)
+{
+    std::string other;
+    for (const Operator& op : graph.operators) {
+        if (op.kind.name == "StringToHashBucketFast") return "";
+        if (op.kind.name.starts_with("StringToHashBucket")) other = op.kind.name;
+    }
+    return other;
+}
+
 std::string unfitProjection(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const AttributeList& list)
 {
     if (operands.size() != 2 || results.size() != 1) return "the rule wants 2 arguments and 1 result";
@@ -262,6 +274,8 @@ Outcome textOperator(Site& site, const MarkedCall& call)
         static constexpr std::array kWanted = {Wanted{"buckets", integer}, Wanted{"hash_seed", integers}};
         reason = takeAttributes(call, kWanted, list);
         if (reason.empty()) reason = unfitProjection(operands, results, list);
+        if (const std::string other = otherHash(*call.callee); reason.empty() && !other.empty())
+            reason = "the function hashes by " + other + ", the operator as StringToHashBucketFast does";
     }
     return reason.empty() ? custom(site, call, call.mark, std::move(list)) : declined(std::move(reason));
 }
@@ -410,7 +424,14 @@ Outcome fusable(Site& site, const MarkedCall& call)
     }
     if (const std::string effect = sideEffect(site.model(), *call.callee, 0); !effect.empty())
         return declined("the body has an " + effect + ": replacing it loses the check");
-    return custom(site, call, call.mark, std::move(list));
+    const Outcome made = custom(site, call, call.mark, std::move(list));
+    const Operator& op = site.editor().op(made.fused);
+    if (findOp(op.kind) == nullptr) { // nobody here knows it but the function: it runs what that computes
+        AttributeList attributes = op.attributes;
+        setAttribute(attributes, "call", GraphRef{site.model().findGraph(call.callee->id), nullptr});
+        site.editor().setAttributes(made.fused, std::move(attributes));
+    }
+    return made;
 }
 
 /// The mark of a function; false: it has none.

@@ -299,6 +299,10 @@ Status GraphLowering::keepOperator()
         std::erase_if(attributes, [](const NamedAttribute& attribute) { return attribute.key == "@stateless"; });
         note(place() + ": TFLite keeps its states from one run to the next; reset the variables before each");
     }
+    if (m_op->kind.dialect == "custom" && findAttribute(attributes, "call") != nullptr) {
+        std::erase_if(attributes, [](const NamedAttribute& attribute) { return attribute.key == "call"; });
+        note(place() + ": a runtime needs a kernel for " + m_op->kind.name + "; what it computes here stays behind");
+    }
     std::vector<TensorType> types;
     std::vector<std::string> names;
     for (size_t k = 0; k < m_op->results.size(); ++k) {

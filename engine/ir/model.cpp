@@ -75,7 +75,7 @@ std::vector<Callee> calleesOf(const Operator& op)
 {
     if (op.kind.dialect == "tf") return calleesOfNode(op);
     std::vector<Callee> callees;
-    if (op.kind.dialect != "tfl" && op.kind.dialect != "circle") return callees;
+    if (op.kind.dialect != "tfl" && op.kind.dialect != "circle" && op.kind.dialect != "custom") return callees;
     for (const NamedAttribute& attribute : op.attributes)
         if (const auto* ref = attribute.value.as<GraphRef>(); ref && roleOrder(attribute.key) >= 0)
             callees.push_back({attribute.key, ref->graph});

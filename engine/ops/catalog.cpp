@@ -54,7 +54,7 @@ const std::vector<OpDef>& catalog()
         for (const CatalogLine& line : catalogLines()) {
             OpDef& def = made.emplace_back(line.define());
             def.dialect = line.dialect;
-            def.name = line.name;
+            if (def.name.empty()) def.name = line.name; // custom operators may have names that are no words
         }
         return made;
     }();

@@ -290,6 +290,12 @@ CallForm callForm(const Operator& op)
 {
     CallForm form;
     if (op.kind.dialect == "tf") return tfCallForm(op);
+    if (op.kind.dialect == "custom") { // what a graph says of it runs where nothing else knows the operator
+        form.callees = calleesOf(op);
+        if (form.callees.size() == 1 && form.callees[0].role == "call") form.kind = CallKind::call;
+        else form.callees.clear();
+        return form;
+    }
     if (op.kind.dialect != "tfl") return form;
     const std::string& name = op.kind.name;
     if (name == "while" || name == "stablehlo_while") {

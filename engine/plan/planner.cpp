@@ -176,7 +176,7 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
         noteError(Error(ErrorCode::unsupported, "operator '" + op.kind.full() + "' is run by the dataflow executor only"));
         return {};
     }
-    if (planned.def && planned.def->isCall) {
+    if ((planned.def && planned.def->isCall) || callForm(op).kind != CallKind::none) {
         std::vector<Shape> operands;
         for (const ValueId input : op.inputs) operands.push_back(input.valid() ? tensorOf(input).shape : Shape::unknownRank());
         std::vector<Shape> results(op.results.size(), Shape::unknownRank());
