@@ -3,6 +3,7 @@
 #include "app/dap/requests.h"
 #include "app/dap/server.h"
 #include "engine/base/trimmed.h"
+#include "engine/ir/ids.h"
 #include "engine/observe/address_names.h"
 
 #include <algorithm>
@@ -105,13 +106,17 @@ Status checkCount(const Json& list)
     return Error(ErrorCode::usage, "too many breakpoints").found(std::to_string(list.items().size()));
 }
 
-/// What a function breakpoint names: a graph, an operator type, or what follows `break`.
+/// What a function breakpoint names: a graph, an operator type, a node wherever its graph is called from, or what follows `break`.
 Result<BreakpointSpec> functionSpec(const Model& model, const std::string& name)
 {
     if (model.findGraph(name).valid()) return breakOn("graph", {name});
+    bool isNode = false;
     for (const Graph& graph : model.graphs)
-        for (const Operator& op : graph.operators)
+        for (const Operator& op : graph.operators) {
             if (op.kind.name == name) return breakOn("type", {name});
+            isNode = isNode || (!name.empty() && op.name == name);
+        }
+    if (isNode) return breakOn(".../" + escapeAddressName(name, true));
     return parseSpec(BreakpointCommand::breakpoint, name);
 }
 

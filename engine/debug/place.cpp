@@ -54,7 +54,9 @@ public:
         if (text.starts_with("sig:") || isOfARun(text)) return canonical(text);
         if (text.starts_with("call@")) {
             Result<TypedPlace> place = canonical(text);
-            return place.ok() ? std::move(place) : canonical(withoutHostCall(m_model, text));
+            if (place.ok()) return place;
+            Result<TypedPlace> loops = canonical(withoutHostCall(m_model, text));
+            return loops.ok() ? std::move(loops) : std::move(place);
         }
         if (text == "." || text.starts_with("./")) return relative(m_depth, text.substr(std::min<size_t>(text.size(), 2)));
         if (text == ".." || text.starts_with("../")) {
@@ -72,8 +74,8 @@ public:
             return here;
         }
         if (absolute.ok()) return absolute;
-        // An operator that this graph does not have is that of the nearest caller that has it: `while#0@4` inside the loop.
-        if (text.find('#') != std::string_view::npos && text.front() != '#') {
+        // What this graph does not have is the nearest caller's: `while#0@4` or `x/next/If` inside the loop.
+        if (text.front() != '#') {
             for (int depth = m_depth - 1; depth >= 0; --depth)
                 if (Result<TypedPlace> outer = relative(depth, text); outer.ok()) return outer;
         }

@@ -24,8 +24,8 @@ struct TypedPlace {
 };
 
 /// An address in canonical or short form (docs/debugging.md): `add#2`, `acc`, `while#7@37`, `../acc`, `./add#2`, `#12`,
-/// `sig:serving_default/probs`, `"full name"`. An operator that the frame's graph lacks is that of the nearest caller that has it. Errors:
-/// usage, with near names.
+/// `sig:serving_default/probs`, `"full name"`. An operator or value that the frame's graph lacks is that of the nearest caller that has it.
+/// Names may hold slashes. Errors: usage, with near names.
 Result<TypedPlace> resolveTyped(const DebugTarget& target, FrameContext frame, std::string_view text);
 
 /// The invocation that the frame at `depth` is, as an address without target.

@@ -388,6 +388,8 @@ Result<Address> parseAddress(std::string_view text) { return AddressParser(text,
 
 Result<Address> parsePattern(std::string_view text) { return AddressParser(text, true).run(); }
 
+Result<Address> parsePatternTail(std::string_view text) { return AddressParser(text, true).tail(); }
+
 std::string toString(const Address& address)
 {
     std::string text;

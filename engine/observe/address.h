@@ -15,6 +15,8 @@ namespace loopscope {
 
 enum class StepRole : uint8_t { none, cond, body, thenBranch, elseBranch, branch, call, init, region, frame };
 
+inline constexpr char kWildcard = '\x01'; ///< stands for `*` in names of patterns
+
 /// An operator or call site as written: `add#2` (kind and index), `#2` (index only), or a name (TensorFlow node, v1 frame).
 struct OperatorName {
     std::string kind;      ///< of `kind#n`; empty otherwise
@@ -80,6 +82,8 @@ Result<Address> parseAddress(std::string_view text);
 Result<Address> parseAddressTail(std::string_view text);
 /// Parses a pattern: an address with iteration sets, `...` and `*`.
 Result<Address> parsePattern(std::string_view text);
+/// Parses what may follow the root of a pattern.
+Result<Address> parsePatternTail(std::string_view text);
 Result<IterationSet> parseIterations(std::string_view text);
 
 /// What `goto`, `break` and links accept beside addresses: a resource variable, `var:[container/]name`, or a position, `step:48213`.

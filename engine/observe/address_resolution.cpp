@@ -161,7 +161,13 @@ private:
 
     Status enter(AddressStep& step)
     {
-        if (step.role == StepRole::frame) return frame(step.site.name);
+        if (step.role == StepRole::frame) {
+            Status status = frame(step.site.name);
+            OperatorName named = step.site;
+            const Result<OperatorId> loop = find(named);
+            if (status.ok() || !loop.ok() || !attributeGraph(graph().op(*loop).attributes, "body").valid()) return status;
+            step.role = StepRole::body; // `loop@3`, where the loop is an operator with a name
+        }
         LS_TRY(const OperatorId site, find(step.site));
         const std::vector<Callee> callees = rolesOf(graph().op(site));
         const std::string role = roleText(step);

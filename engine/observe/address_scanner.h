@@ -44,9 +44,6 @@ private:
     size_t m_at = 0;
 };
 
-/// The byte that stands for `*` in names of patterns.
-inline constexpr char kWildcard = '\x01';
-
 Result<IterationSet> scanIterations(AddressScanner& in);
 
 } // namespace loopscope

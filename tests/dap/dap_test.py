@@ -19,6 +19,7 @@ NESTED = os.path.abspath("samples/text/nested_loops.lsir")
 COLLATZ = os.path.abspath("samples/text/collatz.lsir")
 NAN = os.path.abspath("samples/text/nan_at_613.lsir")
 DECODER = os.path.abspath("samples/text/decoder.lsir")
+V1 = os.path.abspath("samples/text/v1_collatz.lsir")
 COUNTER = os.path.abspath("samples/text/counter.lsir")
 
 
@@ -140,6 +141,27 @@ def test_breakpoints_of_every_kind():
     client.go("continue")
     assert "odd after 15" in "".join(m["body"]["output"] for m in client.kept if m.get("event") == "output")
     client.end()
+
+
+def test_names_with_slashes():
+    """Nodes of TensorFlow as function breakpoints, wherever they run, and as places typed where they are not of the frame's graph."""
+    folder = tempfile.mkdtemp()
+    raised = os.path.join(folder, "raised.lsir")
+    subprocess.run([PROGRAM, "raise", V1, "-o", raised, "-q"], check=True, stdout=subprocess.DEVNULL)
+    for program, node in ((V1, "steps/now"), (raised, "x/next/If")):
+        client = launched(program, stopOnEntry=True, inputs={"n": 27}, fetch="count")
+        told = client.ask("setFunctionBreakpoints", breakpoints=[{"name": node, "hitCondition": "4"}, {"name": "steps/nw"}])["breakpoints"]
+        assert [b["verified"] for b in told] == [True, False] and "steps/now" in told[1]["message"], told
+        assert client.go("continue")["reason"] == "function breakpoint"
+        shown = next(line for line in client.value("list", "repl").splitlines() if line.startswith(" =>"))
+        assert "iteration 3" in client.top()["name"] and re.search(rf"\d+ +{node} +=", shown), (client.top(), shown)
+        client.end()
+    client = launched(raised, stopOnEntry=True, inputs={"n": 27}, fetch="count")
+    client.go("loopscope/goto", place="collatz@5/x/next/If:then/triple")
+    client.go("loopscope/goto", place="x/next/If")
+    assert client.top()["name"] == "collatz_body, iteration 5", client.top()
+    client.end()
+    shutil.rmtree(folder)
 
 
 def test_values_are_paged():

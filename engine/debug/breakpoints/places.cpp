@@ -68,23 +68,45 @@ std::pair<StepRole, int32_t> roleOf(const std::string& callee)
     return {StepRole::call, -1};
 }
 
-/// The first part of a typed place: up to a slash, an iteration or a role.
-std::string_view firstPart(std::string_view text)
+/// How a short form begins. Names of nodes may hold slashes, so that only the model says what is meant.
+struct FirstPart {
+    std::string_view text; ///< up to a slash, an iteration or a role: the name of a graph, or the whole of one without slashes
+    OperatorName name;     ///< up to an iteration or a role
+    bool isFrame = false;  ///< it may be a frame of TensorFlow 1
+};
+
+FirstPart firstPart(std::string_view text)
 {
-    const size_t end = text.find_first_of("/@:");
-    return text.substr(0, end);
+    FirstPart part;
+    part.text = text.substr(0, text.find_first_of("/@:"));
+    Result<Address> tail = parsePatternTail(text);
+    if (!tail.ok()) tail = parsePatternTail(part.text); // what is wrong behind it is said later
+    if (!tail.ok()) return part;
+    part.isFrame = !tail->steps.empty() && tail->steps[0].role == StepRole::frame;
+    part.name = std::move(tail->steps.empty() ? tail->op : tail->steps[0].site);
+    return part;
 }
 
 /// Whether a short form begins with something of this graph.
-bool isOf(const Graph& graph, std::string_view part)
+bool isOf(const Graph& graph, const FirstPart& part)
 {
-    const size_t hash = part.find('#');
-    if (hash == std::string_view::npos)
-        return part == "*" || graph.findValue(part).valid() ||
-               std::ranges::find(graph.operators, part, &Operator::name) != graph.operators.end();
-    if (part.find('*') != std::string_view::npos || hash == 0) return true;
-    for (size_t o = 0; o < graph.operators.size(); ++o)
-        if (addressSite(graph.operators[o], static_cast<int64_t>(o)) == part) return true;
+    const OperatorName& name = part.name;
+    const bool isNamed = name.index < 0 && !name.anyIndex;
+    const bool hasStar = (isNamed ? name.name : name.kind).find(kWildcard) != std::string::npos;
+    if (part.text == "*" || name.anyIndex || (!isNamed && (hasStar || name.kind.empty()))) return true;
+    if (isNamed && name.name.empty()) return false;
+    AddressStep typed;
+    typed.site = name;
+    if (part.isFrame && std::ranges::any_of(graph.operators, [&](const Operator& op) { return entersFrame(typed, op); })) return true;
+    if (isNamed && !hasStar)
+        return graph.findValue(name.name).valid() ||
+               std::ranges::find(graph.operators, name.name, &Operator::name) != graph.operators.end();
+    if (hasStar && name.name.find('/') == std::string::npos) return false; // graphs
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+        const auto index = static_cast<int64_t>(o);
+        if (hasStar ? siteFits(typed, nameOf(graph.operators[o], index)) : addressSite(graph.operators[o], index) == labelText(name))
+            return true;
+    }
     return false;
 }
 
@@ -94,6 +116,30 @@ bool isInFrame(const Graph& graph, std::string_view text)
     const auto node = std::ranges::find(graph.operators, text, &Operator::name);
     if (text.empty() || node == graph.operators.end() || !hasFramesOrSwitches(graph)) return false;
     return analyzeFrames(graph).frameOf[static_cast<size_t>(node - graph.operators.begin())] > 0;
+}
+
+Error unknownPart(const Model& model, const Graph& graph, const FirstPart& part)
+{
+    const std::string typed = part.name.name.find('/') == std::string::npos ? std::string(part.text) : labelText(part.name);
+    const std::string anywhere = ".../" + typed;
+    std::vector<std::string> names = namesIn(graph);
+    for (const Graph& other : model.graphs) {
+        names.push_back(other.id);
+        if (isOf(other, part)) names.push_back(anywhere);
+    }
+    Error error(ErrorCode::usage, "no operator or value '" + typed + "' in " + graph.id);
+    if (std::ranges::find(names, anywhere) != names.end()) return std::move(error).nearest({anywhere}); // just so, but in another graph
+    std::vector<std::string> near = nearestNames(typed, names);
+    if (near.empty()) near = nearestNames(part.text, names); // of a graph, it may be
+    if (near.empty()) {
+        std::vector<std::string> elsewhere;
+        for (const Graph& other : model.graphs)
+            for (const Operator& op : other.operators)
+                if (!op.name.empty()) elsewhere.push_back(op.name);
+        near = nearestNames(typed, elsewhere);
+        for (std::string& name : near) name = ".../" + escapeAddressName(name, true);
+    }
+    return std::move(error).nearest(std::move(near));
 }
 
 /// A short form as a pattern from the root; iterations of the present path do not count.
@@ -120,9 +166,11 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
         return toString(here) + "/" + std::string(text);
     }
     if (graph.findValue(text).valid()) return toString(here) + "/" + escapeAddressName(text, true);
-    const std::string_view part = firstPart(text);
-    if (isOf(graph, part)) return toString(here) + "/" + std::string(text);
-    if (target.model.findGraph(part).valid() || part.find('*') != std::string_view::npos) return std::string(text);
+    const FirstPart part = firstPart(text);
+    const bool isGraph = target.model.findGraph(part.text).valid();
+    const bool isOfGraphs = isGraph && text.find('*') != std::string_view::npos; // `main/*`, whatever nodes are named
+    if (!isOfGraphs && isOf(graph, part)) return toString(here) + "/" + std::string(text);
+    if (isGraph || part.text.find('*') != std::string_view::npos) return std::string(text);
     // What this graph lacks is the nearest caller's, else that of the only graph that has it.
     for (int outer = depth - 1; outer >= 0; --outer) {
         if (!isOf(target.model.graph(target.executor.frame(outer).graph), part)) continue;
@@ -132,15 +180,7 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
     }
     const auto have = std::ranges::count_if(target.model.graphs, [&](const Graph& other) { return isOf(other, part); });
     if (have == 1) return ".../" + std::string(text);
-    std::vector<std::string> names = namesIn(graph);
-    for (const Graph& other : target.model.graphs) {
-        names.push_back(other.id);
-        if (isOf(other, part)) names.push_back(".../" + std::string(part));
-    }
-    Error error(ErrorCode::usage, "no operator or value '" + std::string(part) + "' in " + graph.id);
-    const std::string anywhere = ".../" + std::string(part); // just so, but in another graph
-    if (std::ranges::find(names, anywhere) != names.end()) return std::move(error).nearest({anywhere});
-    return std::move(error).nearest(nearestNames(part, names));
+    return unknownPart(target.model, graph, part);
 }
 
 /// Adds what one reading of the pattern's target means in the graphs that its steps lead to.
@@ -153,7 +193,7 @@ void addTargets(const Model& model, const Address& pattern, const std::vector<Gr
     const bool all = pattern.target == TargetKind::invocation && !pattern.steps.empty() && pattern.steps.back().anySteps;
     places.isInvocation = pattern.target == TargetKind::invocation && !all;
     places.isFrame = places.isInvocation && !pattern.steps.empty() && pattern.steps.back().role == StepRole::frame;
-    places.isEverything = all || (pattern.target == TargetKind::value && pattern.op.name.size() == 1 && pattern.op.name[0] < ' ');
+    places.isEverything = all || (pattern.target == TargetKind::value && pattern.op.name.size() == 1 && pattern.op.name[0] == kWildcard);
     for (const GraphId g : graphs) {
         const Graph& graph = model.graph(g);
         for (size_t o = 0; o < graph.operators.size(); ++o) {
@@ -344,10 +384,15 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
     for (const AddressStep& step : first.steps)
         if (step.iterations && step.iterations->usesLast())
             return Error(ErrorCode::usage, "which iteration is the last is known only afterwards; use break iter LOOP last").at(text);
-    places.text = toString(first);
+    Address written = first;
+    if (first.target == TargetKind::output && !first.op.name.empty() && !whole.ends_with(":" + std::to_string(first.slot))) {
+        written.target = TargetKind::op; // the name of a node, which is that of its first output, too
+        written.slot = -1;
+    }
+    places.text = toString(written);
     places.path = PathFilter(target.model, first.steps);
     const std::string& root = target.model.graph(target.executor.root()).id;
-    const bool isRoot = first.root.empty() || first.root == root || first.root.find_first_of("\x01") != std::string::npos;
+    const bool isRoot = first.root.empty() || first.root == root || first.root.find(kWildcard) != std::string::npos;
     if (!isRoot) {
         Error error(ErrorCode::usage, "the run begins in another graph than " + first.root);
         if (places.isInvocation || target.model.findGraph(text).valid()) return std::move(error).at(text).nearest({"graph " + first.root});

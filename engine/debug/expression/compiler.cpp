@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 namespace loopscope {
@@ -251,7 +252,11 @@ Error ExpressionCompiler::noValue(uint32_t at, std::string_view written) const
         if (!entry || entry->group != FunctionGroup::accessor) break;
         name = name.substr(0, dot);
     }
-    return errorAt(at, "no value '" + std::string(name) + "' here").nearest(nearestNames(name, m_source.valueNames()));
+    std::vector<std::string> near = nearestNames(name, m_source.valueNames());
+    const auto isWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+    for (std::string& one : near) // as an expression writes it
+        if (!std::ranges::all_of(one, isWord)) one = "%\"" + one + '"';
+    return errorAt(at, "no value '" + std::string(name) + "' here").nearest(std::move(near));
 }
 
 Result<uint32_t> ExpressionCompiler::compileReservedWord(const SyntaxNode& syntax)

@@ -43,6 +43,15 @@ TEST_F(Places, short_forms_belong_to_the_frame)
     EXPECT_EQ(typed("while#0@37/m", 0), "main/while#0@37:body/add#3:0");
 }
 
+TEST_F(Places, what_a_frame_lacks_is_the_nearest_callers)
+{
+    EXPECT_EQ(typed("if#2"), "main/while#0@4:body/if#2");
+    EXPECT_EQ(typed("m"), "main/while#0@4:body/add#3:0");
+    EXPECT_EQ(typed("while#0@9"), "main/while#0@9:body");
+    EXPECT_EQ(typed("steps"), "main/while#0:1");
+    EXPECT_EQ(typed("if#2", 0), "error: main/if#2: no operator 'if#2' in main, which has 1 operator");
+}
+
 TEST_F(Places, cond_and_body_of_a_loop_see_each_other)
 {
     EXPECT_EQ(typed("go", 1), "main/while#0@4:cond/not_equal#0:0");
