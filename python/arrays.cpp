@@ -1,5 +1,6 @@
 #include "python/arrays.h"
 
+#include "app/wiring/variant_parts.h"
 #include "engine/tensor/value_text.h"
 
 #include <array>
@@ -69,6 +70,11 @@ const py::dtype& dtypeOf(const char* name)
 py::object arrayOf(const Tensor& tensor)
 {
     const char* const name = numpyName(tensor.dtype);
+    if (tensor.dtype == DType::variant) {
+        py::dict parts;
+        for (const NamedTensor& part : app::variantParts("", tensor)) parts[py::str(part.name)] = arrayOf(part.tensor);
+        return std::move(parts);
+    }
     if (name == nullptr) {
         const std::vector<std::byte> npy = checked(writeNpy(tensor));
         return py::bytes(reinterpret_cast<const char*>(npy.data()), npy.size());

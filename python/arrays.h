@@ -36,7 +36,8 @@ template <typename T> T checked(Result<T> result)
 const char* numpyName(DType dtype);
 /// NumPy's dtype of one of these names; made once, since that takes as long as running a small model.
 const py::dtype& dtypeOf(const char* name);
-/// An array with the elements of a tensor: its own copy, since the engine goes on. Of dtypes that NumPy lacks the bytes of an .npy file.
+/// An array with the elements of a tensor: its own copy, since the engine goes on. Of dtypes that NumPy lacks the bytes of an .npy file, of
+/// variants a dictionary of their parts (`[0]`, `[1][2]`).
 py::object arrayOf(const Tensor& tensor);
 /// A tensor that shows an array where it lies; `held` keeps it alive. Errors: usage, in the words of the command line.
 Tensor tensorOf(const Port& port, const py::handle& given, py::array& held, Array& made);

@@ -4,6 +4,7 @@
 #include "app/output/json_writer.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/signals.h"
+#include "app/wiring/variant_parts.h"
 #include "tracer/api/trace_export.h"
 
 namespace loopscope::app {
@@ -25,6 +26,7 @@ Result<int> runExport(const CommandContext& context)
     options.counters = arguments.all("counter");
     options.overwrite = arguments.has("force");
     options.cancel = &interruptFlag();
+    options.parts = writableParts;
     LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(arguments.positionals[0]));
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const TraceExportSummary summary, exportTrace(*reader, path, options));
@@ -39,6 +41,8 @@ Result<int> runExport(const CommandContext& context)
                          .value(summary.writes)
                          .key("not_stored")
                          .value(summary.notStored)
+                         .key("no_form")
+                         .value(summary.noForm)
                          .endObject()
                          .text());
         return 0;
@@ -47,6 +51,8 @@ Result<int> runExport(const CommandContext& context)
     if (summary.notStored > 0)
         console.note(std::to_string(summary.notStored) +
                      " matching writes have no stored elements; record them with trace --level values --keep PATTERN");
+    if (summary.noForm > 0)
+        console.note(std::to_string(summary.noForm) + " matching writes are handles or empty variants, which hold no elements");
     return 0;
 }
 

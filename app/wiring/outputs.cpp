@@ -2,6 +2,7 @@
 
 #include "app/output/json_writer.h"
 #include "app/output/table.h"
+#include "app/wiring/variant_parts.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
 #include "engine/tensor/value_text.h"
@@ -49,7 +50,8 @@ Status OutputSink::write(const std::string& path, const std::string& format, boo
     const std::string kind = outputFormat(path, format);
     if (kind == "npz") {
         std::vector<NamedTensor> tensors;
-        for (size_t i = 0; i < m_arrays.size(); ++i) tensors.push_back({m_names[i], m_arrays[i].view()});
+        for (size_t i = 0; i < m_arrays.size(); ++i)
+            for (NamedTensor& part : writableParts({m_names[i], m_arrays[i].view()})) tensors.push_back(std::move(part));
         return writeNpz(path, tensors, overwrite);
     }
     if (kind == "npy") {

@@ -19,9 +19,10 @@ def compare_layers(computed, layers, rtol=1e-5, atol=1e-6):
     The layers of Keras and the modules of PyTorch (forward hooks: "features.0.conv") are found by their names among the parts of the
     values' names, whatever stands between: of those that fit the last one with as many elements. Where a framework keeps channels first,
     its axes are moved last. Rows as compare() has them, in the order of the dump, with `value`: the name of the model's value, None where
-    none was found (`equal` is then False).
+    none was found (`equal` is then False). Lists of arrays (TensorLists) are left out.
     """
-    values = [(name, np.asarray(array)) for name, array in (computed.items() if hasattr(computed, "items") else computed)]
+    values = [(name, np.asarray(array)) for name, array in (computed.items() if hasattr(computed, "items") else computed)
+              if not isinstance(array, list)]
     parts = [_parts(name) for name, _ in values]
     rows = []
     for layer, array in layers.items():

@@ -1,6 +1,7 @@
 """Keyword arguments as options of the command line, and arrays as its sources."""
 import io
 import os
+import re
 import tempfile
 
 import numpy as np
@@ -23,8 +24,29 @@ def words(made):
 
 
 def from_engine(value):
-    """What the engine handed over: an array, or the bytes of an .npy file of a dtype that NumPy lacks."""
+    """What the engine handed over: an array, the bytes of an .npy file of a dtype that NumPy lacks, or the parts of a list of tensors."""
+    if isinstance(value, dict):
+        return with_lists({name: from_engine(part) for name, part in value.items()}).get("", [])
     return np.load(io.BytesIO(value)) if isinstance(value, bytes) else value
+
+
+def with_lists(arrays):
+    """Arrays by name, of which `list[0]`, `list[1]`, … are the elements of one list (`list[]`: of none); lists may lie in lists."""
+    made = {}
+    for name, array in arrays.items():
+        begin = name.find("[")
+        if begin < 0:
+            made[name] = array
+            continue
+        place = made.setdefault(name[:begin], [])
+        *outer, last = re.findall(r"\[(\d*)\]", name[begin:])
+        for index in outer:
+            place.extend([] for _ in range(len(place), int(index) + 1))
+            place = place[int(index)]
+        if last:
+            place.extend([] for _ in range(len(place), int(last) + 1))
+            place[int(last)] = array
+    return made
 
 
 class Sources:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._compare import compare_layers
 from ._model import command
-from ._options import options, words
+from ._options import options, with_lists, words
 
 
 class Trace:
@@ -46,7 +46,8 @@ class Trace:
         pandas.DataFrame(self.rows(what, **parameters)).to_parquet(path)
 
     def arrays(self, pattern=None):
-        """{address: array} of the stored values, all or those that a pattern matches (".../add#*"), in the order of the run.
+        """{address: array} of the stored values, all or those that a pattern matches (".../add#*"), in the order of the run. A TensorList is
+        a list of arrays; an element that was not set is an array of no element. Handles of resources are left out.
 
         Level `values` stores outputs, what loops carry and NaN; with `keep="..."` when it is recorded all.
         """
@@ -54,10 +55,10 @@ class Trace:
             path = os.path.join(folder, "values.npz")
             command("export", self.path, *([pattern] if pattern else []), "-o", path)
             with np.load(path) as stored:
-                return {name: stored[name] for name in stored.files}
+                return with_lists({name: stored[name] for name in stored.files})
 
     def values(self):
-        """{name: array} of the stored values by their names in the model, of each the last one, in the order of the run."""
+        """{name: array} of the stored values by their names in the model, of each the last one, in the order of the run; lists as of arrays()."""
         arrays, named = self.arrays(), {}
         for row in self.rows("SELECT address, value FROM value_history ORDER BY step, address"):
             if row["address"] in arrays:

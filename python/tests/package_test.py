@@ -45,6 +45,38 @@ def test_arrays_of_every_kind(tmp_path):
         model.run(5)
 
 
+LIST = """graph main {
+  x = Placeholder() dtype=f32 shape=shape[2] : f32[2]
+  shape = Const() dtype=i32 value=i32[1] [2] : i32
+  three = Const() dtype=i32 value=i32[] 3 : i32
+  one = Const() dtype=i32 value=i32[] 1 : i32
+  empty = EmptyTensorList(shape, three) element_dtype=f32 shape_type=i32 : variant
+  list = TensorListReserve(shape, three) element_dtype=f32 shape_type=i32 : variant
+  set = TensorListSetItem(list, one, x) element_dtype=f32 : variant
+  dense/y = Mul(x, x) T=f32 : f32
+}
+"""
+
+
+def test_lists_of_tensors_are_lists(tmp_path):
+    path = tmp_path / "list.lsir"
+    path.write_text(LIST)
+    model, x = loopscope.load(path), np.array([3, 4], np.float32)
+    values = model.values({"x": x})
+    assert values["empty"] == [] and [len(one) for one in values["list"]] == [0, 0, 0]
+    assert [list(one) for one in values["set"]] == [[], [3, 4], []] and values["set"][0].dtype == np.float32
+    rows = model.compare({"x": x}, {"dense": np.array([9, 16], np.float32)})
+    assert [(row["name"], row["equal"], row["value"]) for row in rows] == [("dense", True, "dense/y")]
+    assert model.compare({"x": x}, {"set": np.zeros((3, 2), np.float32)})[0]["value"] is None
+    trace = model.trace({"x": x}, keep="...")
+    assert [list(one) for one in trace.arrays("main/set")["main/set:0"]] == [[], [3, 4], []]
+    session = model.session({"x": x})
+    session.run()
+    assert [list(one) for one in session["set"]] == [[], [3, 4], []] and session["empty"] == []
+    given = loopscope.load(path, fetch="set,empty").run({"x": x})
+    assert [list(one) for one in given["set"]] == [[], [3, 4], []] and given["empty"] == []
+
+
 def test_threads_take_turns():
     model = loopscope.load(sample("collatz.lsir"))
     session = loopscope.Session(sample("collatz.lsir"), {"x": 27})

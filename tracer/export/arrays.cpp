@@ -49,7 +49,16 @@ Result<TraceExportSummary> exportArrays(const TraceReader& trace, const std::str
     LS_TRY(Collected all, collect(trace, options));
     if (options.format == TraceExportFormat::npz) {
         std::vector<NamedTensor> tensors;
-        for (size_t i = 0; i < all.values.size(); ++i) tensors.push_back({all.addresses[i], all.values[i].tensor()});
+        for (size_t i = 0; i < all.values.size(); ++i) {
+            NamedTensor whole{all.addresses[i], all.values[i].tensor()};
+            if (!options.parts) {
+                tensors.push_back(std::move(whole));
+                continue;
+            }
+            std::vector<NamedTensor> parts = options.parts(std::move(whole));
+            all.summary.noForm += parts.empty() ? 1 : 0;
+            for (NamedTensor& part : parts) tensors.push_back(std::move(part));
+        }
         LS_CHECK_OK(writeNpz(path, tensors, options.overwrite));
         return all.summary;
     }
