@@ -336,7 +336,10 @@ private:
                 const bool isBoth = std::ranges::any_of(m_target.inputs, [&](const Port& other) { return other.name == port.name; }) ||
                                     std::ranges::find(signature.inputs, port.name, &SignatureBinding::name) != signature.inputs.end();
                 const std::optional<ValueId> known = chained(graph, port, calls);
-                given.push_back(known ? *known : take(isBoth ? before.signature + "." + port.name : port.name, port.type));
+                const std::string qualified = before.signature + "." + port.name; // which is always understood
+                given.push_back(known ? *known : take(isBoth ? qualified : port.name, port.type));
+                const auto called = std::ranges::count(m_before, before.signature, &RunTarget::signature);
+                if (!known && !isBoth && called == 1) graph.alsoCalled(given.back(), qualified);
             }
             int again = before.signature == kHostLoop ? 1 : 0; // the same called in turn needs another name
             for (const Earlier& earlier : calls) again += earlier.target->signature == before.signature ? 1 : 0;

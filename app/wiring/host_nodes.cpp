@@ -104,6 +104,7 @@ std::vector<ValueId> HostNodes::op(const std::string& kind, const std::vector<Va
         for (const GradientValue& made : m_nodes.addNamed(name, tensorFlowName(kind), operands, std::move(attributes))) {
             if (ids.size() < results.size() && results[ids.size()].second.dtype == m_nodes.dtype(made))
                 m_editor.setType(made.id, results[ids.size()].second);
+            if (ids.size() < results.size() && name != results[ids.size()].first) alsoCalled(made.id, results[ids.size()].first);
             ids.push_back(made.id);
         }
         return ids;
@@ -125,6 +126,7 @@ Result<Graph> HostNodes::finish()
     m_editor.setOutputs(std::move(m_outputs));
     LS_CHECK_OK(m_editor.finish());
     for (auto& [value, name] : m_names) m_graph.value(value).id = std::move(name);
+    for (auto& [value, name] : m_fullNames) m_graph.value(value).name = std::move(name);
     for (auto& [value, label] : m_labels)
         m_graph.operators[static_cast<size_t>(m_graph.value(value).producer.index)].name = std::move(label);
     return std::move(m_graph);

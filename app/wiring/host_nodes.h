@@ -33,6 +33,8 @@ public:
     {
         return op(kind, inputs, {{name, type}}, std::move(attributes)).front();
     }
+    /// A further name, which commands take in quotes and inputs are given by.
+    void alsoCalled(ValueId value, std::string name) { m_fullNames.emplace_back(value, std::move(name)); }
     const TensorType& type(ValueId value) const { return m_editor.value(value).type; }
     void output(ValueId value) { m_outputs.push_back({"", value}); }
     bool isTensorFlow() const { return m_dialect == Dialect::tf; }
@@ -45,6 +47,7 @@ private:
     GradientNodes m_nodes;
     std::vector<GraphOutput> m_outputs;
     std::vector<std::pair<ValueId, std::string>> m_names; ///< of results behind the first, which the editor does not take
+    std::vector<std::pair<ValueId, std::string>> m_fullNames;
     std::vector<std::pair<ValueId, std::string>>
         m_labels; ///< of operators by their first results, which it does not take of TFLite's either
 };
