@@ -1,5 +1,7 @@
 #include "converters/fuse/cell_loop.h"
 
+#include "converters/fuse/lstm.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -319,6 +321,66 @@ std::optional<StoredWeights> CellLoop::bytesIn(ValueId value) const
     const int argument = argumentOf(*m_body, value);
     if (argument < 0) return storedWeights(*m_body, value);
     return isInvariant(static_cast<size_t>(argument)) ? storedWeights(m_graph, m_op.inputs[static_cast<size_t>(argument)]) : std::nullopt;
+}
+
+bool CellLoop::widenedIn(ValueId value, Numbers& numbers) const
+{
+    const std::optional<StoredWeights> stored = bytesIn(value);
+    if (!stored) return false;
+    numbers = stored->bytes;
+    const auto columns = static_cast<size_t>(numbers.shape[1]);
+    for (size_t i = 0; i < numbers.values.size(); ++i) numbers.values[i] *= stored->scales[stored->scales.size() == 1 ? 0 : i / columns];
+    return true;
+}
+
+std::string CellLoop::noConstants(ValueId weights) const
+{
+    const DType dtype = m_body->value(fusing::behindIdentities(*m_body, weights)).type.dtype;
+    return dtype == DType::f32 || dtype == DType::unknown ? "the weights are no constants"
+                                                          : "the weights are " + std::string(dtypeName(dtype)) + ", not f32";
+}
+
+std::string CellLoop::unfitState(size_t k, std::string_view what) const
+{
+    const Value& value = initial(k);
+    if (!value.type.dynamicShape().isStatic()) return "the batch size of " + std::string(what) + " is unknown";
+    if (value.type.dtype != DType::f32) return "states are " + std::string(dtypeName(value.type.dtype));
+    if (m_site.isTensorFlow() || beginsWithZeros(k)) return "";
+    return "'" + value.id + "' is not zeros, which the states of TFLite's operator begin with";
+}
+
+bool CellLoop::beginsWithZeros(size_t k) const
+{
+    ValueId value = m_site.behindIdentities(m_op.inputs[k]);
+    const OperatorId producer = m_site.producer(value);
+    if (producer.valid() && cellKind(m_site.editor().op(producer)) == "fill") value = m_site.editor().op(producer).inputs.at(1);
+    const Numbers* const numbers = m_site.constants().floats(value);
+    return numbers != nullptr && std::ranges::all_of(numbers->values, [](float number) { return number == 0; });
+}
+
+ValueId CellLoop::stateOf(size_t k, const std::string& name) const
+{
+    const Value& begins = initial(k);
+    if (m_site.isTensorFlow() || begins.role == ValueRole::constant) return m_op.inputs[k];
+    const std::vector<float> zeros(static_cast<size_t>(begins.type.shape.elementCount()), 0.0F);
+    return m_site.constant(name, begins.type.shape, std::span<const float>(zeros), m_loop);
+}
+
+OperatorId CellLoop::putLayer(OperatorDraft draft, size_t output, const std::string& name)
+{
+    const auto isAll = [](const GatheredOutputs& gathered) { return !gathered.isLast; };
+    const auto all = std::ranges::find_if(m_gathered, isAll);
+    const OperatorId made = put(std::move(draft), all != m_gathered.end() && !m_site.isTensorFlow() ? all->value : ValueId());
+    const ValueId sequence = m_site.editor().op(made).results[0];
+    for (const GatheredOutputs& gathered : m_gathered) {
+        const OperatorId before = gathered.reader.valid() ? gathered.reader : m_loop;
+        if (gathered.isLast) put(lastStepDraft(m_site, sequence, 0, true, name + "/last", before), gathered);
+        else if (gathered.reader.valid() && m_site.isTensorFlow()) m_site.bypass(gathered.reader, sequence, {gathered.reader});
+        else m_site.editor().replaceUses(gathered.value, sequence);
+    }
+    const ValueId last = m_op.results[output];
+    if (!m_site.editor().uses(last).empty()) put(lastStepDraft(m_site, sequence, 0, false, name + "/last", m_loop), last);
+    return made;
 }
 
 OperatorId CellLoop::put(OperatorDraft draft, ValueId value)

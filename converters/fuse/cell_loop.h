@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope::fusing {
@@ -54,6 +55,20 @@ public:
     /// The same of bytes with scales.
     std::optional<StoredWeights> bytesIn(ValueId value) const;
 
+    /// As floats what is stored as bytes with scales.
+    bool widenedIn(ValueId value, Numbers& numbers) const;
+    /// Why neither is there.
+    std::string noConstants(ValueId weights) const;
+
+    /// Why carried value k is no state that TFLite's operators begin with; empty: it is.
+    std::string unfitState(size_t k, std::string_view what) const;
+    /// Whether carried value k begins with zeros.
+    bool beginsWithZeros(size_t k) const;
+    /// What it begins with; in a file of TFLite zeros that are stored, for they may come out of something.
+    ValueId stateOf(size_t k, const std::string& name) const;
+
+    /// A layer that gives the whole sequence, for what is read of it; carried value `output` is its last step.
+    OperatorId putLayer(OperatorDraft draft, size_t output, const std::string& name);
     /// `draft` gives what `value` was: in its place, or before the loop where that is nothing's.
     OperatorId put(OperatorDraft draft, ValueId value);
     /// The same for outputs that are gathered.

@@ -3,13 +3,12 @@
 #include "converters/fuse/lstm.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace loopscope::fusing {
 
 namespace {
-
-constexpr double kHalfStep = 0.5 / 127; ///< of the largest byte
 
 /// One scale for `width` columns from `from` on.
 void unify(Numbers& bytes, std::vector<float>& scales, int64_t from, int64_t width)
@@ -72,6 +71,23 @@ std::string unifyScales(LstmWeights& weights, double nearness, std::string& note
             note = "weights rounded to one scale for each gate";
         }
     }
+    return "";
+}
+
+std::string unifyScale(StoredWeights& weights, double nearness, std::string& note)
+{
+    std::vector<float>& scales = weights.scales;
+    if (!std::ranges::all_of(scales, [&](float scale) { return scale == scales.front(); })) {
+        if (nearness < kHalfStep)
+            return "the weights have a scale for each of their " + std::to_string(scales.size()) +
+                   " rows, the operator has one for all; --near 0.004 rounds them to it";
+        constexpr std::array kTurn = {1, 0};
+        Numbers turned = transposed(weights.bytes, kTurn);
+        unify(turned, scales, 0, turned.shape[1]);
+        weights.bytes = transposed(turned, kTurn);
+        note = "weights rounded to one scale";
+    }
+    scales.resize(1);
     return "";
 }
 

@@ -82,19 +82,16 @@ private:
         const std::array<int64_t, 4> sizes = {m_loop.shape()[2] * parts, parts, cells * parts, parts};
         for (size_t k = 0; k < given.size(); ++k) {
             if (!given[k].valid()) continue;
-            if (!m_loop.numbersIn(given[k], numbers[k])) return refused(noConstants(given[k]));
+            const bool isWidened = k % 2 == 0 && m_loop.widenedIn(given[k], numbers[k]);
+            if (isWidened && m_site.nearness() < kHalfStep)
+                return refused("the weights are bytes with scales, and Circle's operator wants floats: --near 0.004 makes floats of them");
+            if (isWidened) m_note = "weights of bytes became floats, and the operands are rounded no more";
+            else if (!m_loop.numbersIn(given[k], numbers[k])) return refused(m_loop.noConstants(given[k]));
             if (static_cast<int64_t>(numbers[k].values.size()) != sizes[k]) return refused("the weights are of another size");
         }
         numbers[0] = straightWeights(std::move(numbers[0]), m_gru.kernel.isTurned);
         numbers[2] = straightWeights(std::move(numbers[2]), m_gru.recurrent.isTurned);
         return writeGru(numbers, cells);
-    }
-
-    std::string noConstants(ValueId weights) const
-    {
-        const DType dtype = m_loop.body().value(behindIdentities(m_loop.body(), weights)).type.dtype;
-        return dtype == DType::f32 || dtype == DType::unknown ? "the weights are no constants"
-                                                              : "the weights are " + std::string(dtypeName(dtype)) + ", not f32";
     }
 
     /// Columns of the gates as rows, in Circle's order: update, reset, new.
@@ -143,7 +140,9 @@ private:
             sequence.results = {TensorType(DType::f32, Shape{1, 1, cells})};
             m_loop.put(std::move(sequence), gathered);
         }
-        return m_loop.finish(made);
+        Outcome outcome = m_loop.finish(made);
+        outcome.note = m_note;
+        return outcome;
     }
 
     Outcome readLstm()
@@ -151,34 +150,12 @@ private:
         if (!m_cell.refused.empty()) return refused(m_cell.refused);
         m_state = CellLoop::argumentOf(m_loop.body(), m_cell.c);
         if (m_state < 0 || m_loop.next(static_cast<size_t>(m_state)) != m_cell.nextCell) return refused("the cell state is not carried");
-        for (const int k : {m_output, m_state}) {
-            const Value& value = m_loop.initial(static_cast<size_t>(k));
-            if (!value.type.dynamicShape().isStatic()) return refused("the batch size of h0 and c0 is unknown");
-            if (value.type.dtype != DType::f32) return refused("states are " + std::string(dtypeName(value.type.dtype)));
-            if (!m_site.isTensorFlow() && !isZeros(static_cast<size_t>(k)))
-                return refused("'" + value.id + "' is not zeros, which the states of TFLite's operator begin with");
-        }
+        for (const int k : {m_output, m_state})
+            if (std::string reason = m_loop.unfitState(static_cast<size_t>(k), "h0 and c0"); !reason.empty())
+                return refused(std::move(reason));
         if (std::string reason = findSequence(m_cell.x); !reason.empty()) return refused(std::move(reason));
         if (std::string reason = readWeights(); !reason.empty()) return refused(std::move(reason));
         return writeLstm();
-    }
-
-    bool isZeros(size_t k)
-    {
-        ValueId value = m_site.behindIdentities(m_loop.op().inputs[k]);
-        const OperatorId producer = m_site.producer(value);
-        if (producer.valid() && cellKind(m_site.editor().op(producer)) == "fill") value = m_site.editor().op(producer).inputs.at(1);
-        const Numbers* const numbers = m_site.constants().floats(value);
-        return numbers != nullptr && std::ranges::all_of(numbers->values, [](float value) { return value == 0; });
-    }
-
-    /// What a state begins with; in a file of TFLite zeros that are stored, for they may come out of something.
-    ValueId stateOf(size_t k, const std::string& name)
-    {
-        const Value& initial = m_loop.initial(k);
-        if (m_site.isTensorFlow() || initial.role == ValueRole::constant) return m_loop.op().inputs[k];
-        const std::vector<float> zeros(static_cast<size_t>(initial.type.shape.elementCount()), 0.0F);
-        return m_site.constant(name, initial.type.shape, std::span<const float>(zeros), m_id);
     }
 
     std::string readWeights()
@@ -191,7 +168,7 @@ private:
                 *to = std::move(stored->bytes);
                 *scales = std::move(stored->scales);
             } else if (!m_loop.numbersIn(product->weights, *to)) {
-                return noConstants(product->weights);
+                return m_loop.noConstants(product->weights);
             }
             *to = straightWeights(std::move(*to), product->isTurned);
         }
@@ -217,8 +194,8 @@ private:
         const Shape& shape = m_loop.shape();
         const auto output = static_cast<size_t>(m_output), state = static_cast<size_t>(m_state);
         const LstmNode node = {m_loop.sequence(),
-                               stateOf(output, name + "/h0"),
-                               stateOf(state, name + "/c0"),
+                               m_loop.stateOf(output, name + "/h0"),
+                               m_loop.stateOf(state, name + "/c0"),
                                m_weights,
                                upperCase(m_cell.activation),
                                true,
@@ -227,20 +204,7 @@ private:
         draft.name = name;
         draft.controlInputs = m_loop.op().controlInputs;
         draft.results = {TensorType(DType::f32, Shape{shape[0], shape[1], m_weights.kernel.shape[1] / 4})};
-        const auto isAll = [](const GatheredOutputs& gathered) { return !gathered.isLast; };
-        const auto all = std::ranges::find_if(m_loop.gathered(), isAll);
-        const OperatorId made =
-            m_loop.put(std::move(draft), all != m_loop.gathered().end() && !m_site.isTensorFlow() ? all->value : ValueId());
-        const ValueId sequence = m_site.editor().op(made).results[0];
-        for (const GatheredOutputs& gathered : m_loop.gathered()) {
-            if (gathered.isLast)
-                m_loop.put(lastStepDraft(m_site, sequence, 0, true, name + "/last", gathered.reader.valid() ? gathered.reader : m_id),
-                           gathered);
-            else if (gathered.reader.valid() && m_site.isTensorFlow()) m_site.bypass(gathered.reader, sequence, {gathered.reader});
-            else m_site.editor().replaceUses(gathered.value, sequence);
-        }
-        const ValueId last = m_loop.op().results[output];
-        if (!m_site.editor().uses(last).empty()) m_loop.put(lastStepDraft(m_site, sequence, 0, false, name + "/last", m_id), last);
+        const OperatorId made = m_loop.putLayer(std::move(draft), output, name);
         Outcome outcome = m_loop.finish(made);
         outcome.isApproximate = !m_weights.kernelScales.empty(); // what lies between two steps of a scale may be rounded to either
         outcome.note = m_note;

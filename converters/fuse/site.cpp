@@ -360,7 +360,7 @@ std::string Site::labelOf(OperatorId id) const
     const std::set<std::string>& parts = partsOf(id);
     for (const char* part : {"pad_same", "dilation", "bias", "weights_scaled", "batchnorm"})
         if (parts.contains(part) || (std::string_view(part) == "dilation" && isDilated(op))) label += std::string("+") + part;
-    const bool isRecurrent = label.find("LSTM") != std::string::npos;
+    const bool isRecurrent = label.find("LSTM") != std::string::npos || label.find("_RNN") != std::string::npos;
     const std::string_view act = activationOf(op);
     if (act == "NONE" || (isRecurrent && act == "TANH")) return label;
     return isRecurrent ? label + "(" + std::string(act) + ")" : label + "+" + std::string(act);

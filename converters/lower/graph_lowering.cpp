@@ -1,5 +1,7 @@
 #include "converters/lower/graph_lowering.h"
 
+#include "converters/lower/states.h"
+
 #include "engine/ir/origin.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
@@ -292,7 +294,7 @@ Status GraphLowering::keepOperator()
     for (const ValueId id : m_op->inputs) operands.push_back(id.valid() ? valueOf(id) : ValueId());
     AttributeList attributes = m_op->attributes;
     if (attributeBool(attributes, "@stateless", false)) {
-        for (const size_t k : {18, 19}) {
+        for (const size_t k : stateOperands(m_op->kind)) {
             if (k >= operands.size() || !operands[k].valid()) continue;
             LS_TRY(operands[k], asState(operands[k]));
         }

@@ -7,7 +7,8 @@ namespace loopscope {
 
 namespace {
 
-constexpr size_t kStates[] = {18, 19}; ///< operands of an LSTM: output state, cell state
+constexpr size_t kLstmStates[] = {18, 19}; ///< output state, cell state
+constexpr size_t kRnnStates[] = {4};
 
 bool isZeros(const Value& value)
 {
@@ -25,7 +26,7 @@ std::string freshId(const Graph& graph, const std::string& wanted)
 
 Status storeOne(Graph& graph, Operator& op)
 {
-    for (const size_t k : kStates) {
+    for (const size_t k : stateOperands(op.kind)) {
         if (k >= op.inputs.size() || !op.inputs[k].valid()) continue;
         const Value given = graph.value(op.inputs[k]);
         if (given.role == ValueRole::variable) continue;
@@ -33,7 +34,7 @@ Status storeOne(Graph& graph, Operator& op)
             return Error(ErrorCode::unsupported, graph.id + "/" + graph.value(op.results[0]).id + ": state '" + given.id +
                                                      "' does not begin with zeros, as those of TFLite do");
         Value state;
-        state.id = freshId(graph, graph.value(op.results[0]).id + (k == kStates[0] ? "/output_state" : "/cell_state"));
+        state.id = freshId(graph, graph.value(op.results[0]).id + (k == kLstmStates[1] ? "/cell_state" : "/output_state"));
         state.type = given.type;
         state.role = ValueRole::variable;
         op.inputs[k] = ValueId(static_cast<int64_t>(graph.values.size()));
@@ -52,6 +53,12 @@ bool isRead(const Graph& graph, ValueId value)
 }
 
 } // namespace
+
+std::span<const size_t> stateOperands(const Kind& kind)
+{
+    if (kind.name == "unidirectional_sequence_rnn") return kRnnStates;
+    return kLstmStates;
+}
 
 Result<std::vector<std::string>> storeStates(Model& model)
 {

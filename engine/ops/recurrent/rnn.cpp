@@ -98,6 +98,13 @@ OpDef rnnDef(int inputs, std::string_view operands, std::string_view summary, st
     return def;
 }
 
+/// `@stateless`, ours: as of an LSTM, every run starts from what the state is given.
+std::span<const int> statesOf(const Operator& op)
+{
+    if (attributeBool(op.attributes, "@stateless", false)) return {};
+    return kState;
+}
+
 } // namespace
 
 LS_DEFINE_OP(tfl, rnn)
@@ -114,6 +121,7 @@ LS_DEFINE_OP(tfl, unidirectional_sequence_rnn)
     OpDef def = rnnDef(5, "input [T,B,I] or [B,T,I], weights [U,I], recurrent weights [U,U], bias [U], state [B,U]",
                        "A simple recurrent cell over a sequence; the state stays for the next call.",
                        "LiteRT kernels/unidirectional_sequence_rnn.cc, internal/kernel_utils.cc", kState);
+    def.stateOperandsOf = statesOf;
     def.infer = inferSequenceRnn;
     return def;
 }

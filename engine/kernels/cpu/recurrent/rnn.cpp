@@ -24,6 +24,7 @@ struct RnnParams {
     bool asymmetric = false;
     bool timeMajor = false;
     bool merge = false;
+    bool isStateless = false; ///< the state is an operand that nothing writes
 };
 
 Result<RnnCell> prepareCell(const KernelSetup& setup, int first, int aux)
@@ -64,6 +65,7 @@ void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequen
     const size_t auxAt = layout.add<std::byte>(static_cast<int64_t>(cell.aux.scratchBytes()));
     const size_t temporaryAt = layout.add<float>(paddedRows(units));
     const size_t sumsAt = layout.add<float>(units);
+    const size_t stateAt = layout.add<float>(params.isStateless ? units : 0);
     const size_t quantizedAt = layout.add<int16_t>(paddedDepth(std::max({cell.input.columns, units, aux.data ? aux.width : 0})));
     std::byte* scratch = args.runtime->scratch(layout.bytes());
     const BoundWeights inputWeights(cell.input, args, scratch + inputAt);
@@ -78,6 +80,7 @@ void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequen
     };
     for (int64_t b = 0; b < sequence.batches; ++b) {
         float* state = reinterpret_cast<float*>(args.in(cell.state).data) + b * units;
+        if (params.isStateless) state = std::copy_n(state, units, reinterpret_cast<float*>(scratch + stateAt)) - units;
         for (int64_t step = 0; step < sequence.times; ++step) {
             kept.step();
             const int64_t row = sequence.row(backward ? sequence.times - 1 - step : step, b);
@@ -102,7 +105,7 @@ Status runOneWay(const KernelArgs& args)
     const bool sequence = input.rank() == 3;
     const Sequence steps = {sequence ? input[params.timeMajor ? 0 : 1] : 1, sequence ? input[params.timeMajor ? 1 : 0] : input[0],
                             params.timeMajor || !sequence};
-    const KeptStates kept(args, {params.cells[0].state}, steps.times * steps.batches);
+    const KeptStates kept(args, {params.isStateless ? -1 : params.cells[0].state}, steps.times * steps.batches);
     runCell(args, params.cells[0], steps, kept, false, rowsOf(args.in(0)), {}, args.out(0).as<float>(), params.cells[0].input.rows, 0);
     return {};
 }
@@ -136,6 +139,7 @@ template <bool both> Result<PreparedKernel> prepareRnn(const KernelSetup& setup)
     params->activation = vectorActivation(setup.attributes());
     params->asymmetric = attributeBool(setup.attributes(), "asymmetric_quantize_inputs", false);
     params->timeMajor = attributeBool(setup.attributes(), "time_major", false);
+    params->isStateless = !both && attributeBool(setup.attributes(), "@stateless", false);
     params->merge = attributeBool(setup.attributes(), "merge_outputs", false);
     return PreparedKernel{both ? runBothWays : runOneWay, std::move(params)};
 }
