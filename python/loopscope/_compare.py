@@ -17,7 +17,8 @@ def compare_layers(computed, layers, rtol=1e-5, atol=1e-6):
     """Holds values of a model, {name: array} or [(name, array)] in the order of the run, against a layer dump, {layer: array}.
 
     The layers of Keras and the modules of PyTorch (forward hooks: "features.0.conv") are found by their names among the parts of the
-    values' names, whatever stands between: of those that fit the last one with as many elements. Where a framework keeps channels first,
+    values' names, whatever stands between (where none has them, without the numbers of copies): of those that fit the last one with as many
+    elements. Where a framework keeps channels first,
     its axes are moved last. Rows as compare() has them, in the order of the dump, with `value`: the name of the model's value, None where
     none was found (`equal` is then False). Lists of arrays (TensorLists) are left out.
     """
@@ -28,7 +29,10 @@ def compare_layers(computed, layers, rtol=1e-5, atol=1e-6):
     for layer, array in layers.items():
         array = np.asarray(array)
         wanted = _parts(layer)
-        found = [k for k, (_, value) in enumerate(values) if value.size == array.size and _holds(parts[k], wanted)]
+        fitting = [k for k, (_, value) in enumerate(values) if value.size == array.size]
+        found = [k for k in fitting if _holds(parts[k], wanted)]
+        if not found:
+            found = [k for k in fitting if _holds(list(map(_without_number, parts[k])), list(map(_without_number, wanted)))]
         if not found:
             rows.append({"name": layer, "value": None, "shape": array.shape, "equal": False, "max_abs": float("nan"), "cosine": float("nan"), "at": None})
             continue
@@ -39,6 +43,11 @@ def compare_layers(computed, layers, rtol=1e-5, atol=1e-6):
 
 def _parts(name):
     return [part for part in re.split(r"[/.;:]+", str(name)) if part]
+
+
+def _without_number(part):
+    """A layer's name without the number that tells its copies apart: Keras exports `lstm` as `sequential_1/lstm_1`."""
+    return re.sub(r"_\d+$", "", part)
 
 
 def _holds(parts, wanted):

@@ -61,7 +61,7 @@ LIST = """graph main {
 def test_lists_of_tensors_are_lists(tmp_path):
     path = tmp_path / "list.lsir"
     path.write_text(LIST)
-    model, x = loopscope.load(path), np.array([3, 4], np.float32)
+    model, x = loopscope.load(path, fetch="set,empty,dense/y"), np.array([3, 4], np.float32)
     values = model.values({"x": x})
     assert values["empty"] == [] and [len(one) for one in values["list"]] == [0, 0, 0]
     assert [list(one) for one in values["set"]] == [[], [3, 4], []] and values["set"][0].dtype == np.float32
@@ -73,8 +73,14 @@ def test_lists_of_tensors_are_lists(tmp_path):
     session = model.session({"x": x})
     session.run()
     assert [list(one) for one in session["set"]] == [[], [3, 4], []] and session["empty"] == []
-    given = loopscope.load(path, fetch="set,empty").run({"x": x})
+    given = model.run({"x": x})
     assert [list(one) for one in given["set"]] == [[], [3, 4], []] and given["empty"] == []
+
+
+def test_layers_are_found_under_the_numbers_of_copies():
+    values = {"sequential_1/lstm_1/out": np.ones(3), "sequential_1/dense_1/out": np.zeros(2), "sequential_1/dense_2_1/out": np.ones(2)}
+    found = {row["name"]: row["value"] for row in loopscope.compare_layers(values, {"lstm": np.ones(3), "dense_1": np.zeros(2), "conv": np.ones(3)})}
+    assert found == {"lstm": "sequential_1/lstm_1/out", "dense_1": "sequential_1/dense_1/out", "conv": None}
 
 
 def test_threads_take_turns():
