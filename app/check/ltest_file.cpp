@@ -15,8 +15,8 @@ namespace {
 
 const std::vector<std::string>& sectionNames()
 {
-    static const std::vector<std::string> names = {"test",      "model",    "run",    "expect", "infer",   "error", "pass", "after",
-                                                   "unchanged", "declined", "proved", "print",  "session", "trace", "sql"};
+    static const std::vector<std::string> names = {"test",      "model",    "run",    "expect", "infer", "error",   "pass",  "after",
+                                                   "unchanged", "declined", "proved", "slopes", "print", "session", "trace", "sql"};
     return names;
 }
 

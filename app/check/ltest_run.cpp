@@ -2,6 +2,7 @@
 
 #include "app/check/ltest_pass.h"
 #include "app/check/ltest_session.h"
+#include "app/check/ltest_slopes.h"
 #include "app/check/ltest_values.h"
 #include "app/check/profile_bounds.h"
 #include "app/output/listing.h"
@@ -97,6 +98,7 @@ public:
             else if (section.name == "declined") outcome = reply(section, section.lines, declinedLines(m_report));
             else if (section.name == "proved") outcome = proved(section);
             else if (section.name == "unchanged") outcome = unchanged(section);
+            else if (section.name == "slopes") outcome = slopes(section);
             else outcome = SectionStop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
             if (outcome) return outcome;
         }
@@ -403,6 +405,14 @@ private:
         return why.empty() ? Outcome() : Outcome(fail(section, why));
     }
 
+    Outcome slopes(const LtestSection& section)
+    {
+        if (!m_before || m_error) return broken(section, "'== slopes' without '== pass gradient'");
+        const Result<std::string> why = whyNoSlopes(*m_model, *m_passSection, section);
+        if (!why.ok()) return broken(section, why.error().message());
+        return why->empty() ? Outcome() : Outcome(fail(section, *why));
+    }
+
     Outcome print(const LtestSection& section)
     {
         if (!m_model) return broken(section, "'== print' without a model");
@@ -434,15 +444,6 @@ private:
         }
         const std::vector<std::string> expected(separator + 1, section.lines.end());
         return reply(section, expected, actual, static_cast<size_t>(separator - section.lines.begin()) + 1);
-    }
-
-    static Tolerance sessionTolerance(const LtestSection& section)
-    {
-        Tolerance tolerance;
-        const std::string cosine = section.value("cosine");
-        if (cosine.empty()) tolerance.close.emplace();
-        else tolerance.cosine = std::strtod(cosine.c_str(), nullptr);
-        return tolerance;
     }
 
     Outcome session(const LtestSection& section)

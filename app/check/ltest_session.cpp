@@ -1,6 +1,6 @@
 #include "app/check/ltest_session.h"
 
-#include "app/check/ltest_file.h"
+#include <cstdlib>
 
 namespace loopscope::app {
 
@@ -30,6 +30,15 @@ std::vector<std::vector<std::string>> replaySession(DebugSubject subject, const 
         replies.push_back(std::move(lines));
     }
     return replies;
+}
+
+Tolerance sessionTolerance(const LtestSection& section)
+{
+    Tolerance tolerance;
+    const std::string cosine = section.value("cosine");
+    if (cosine.empty()) tolerance.close.emplace();
+    else tolerance.cosine = std::strtod(cosine.c_str(), nullptr);
+    return tolerance;
 }
 
 } // namespace loopscope::app

@@ -1,8 +1,10 @@
 // `== session`: commands of the terminal debugger and what it must reply. Pages of the documentation are replayed the same way.
 #pragma once
 
+#include "app/check/ltest_file.h"
 #include "app/terminal/terminal.h"
 #include "engine/base/result.h"
+#include "engine/tensor/compare.h"
 
 #include <string>
 #include <string_view>
@@ -23,5 +25,8 @@ std::vector<SessionCommand> readSession(const std::vector<std::string>& lines, s
 
 /// Runs the commands one after the other; the lines that each one printed.
 std::vector<std::vector<std::string>> replaySession(DebugSubject subject, const std::vector<SessionCommand>& commands);
+
+/// How near values of two models are the same for a session that is held against another one: `cosine=C`, else close.
+Tolerance sessionTolerance(const LtestSection& section);
 
 } // namespace loopscope::app
