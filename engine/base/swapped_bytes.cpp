@@ -1,37 +1,47 @@
 #include "engine/base/swapped_bytes.h"
 
+#include "engine/base/swap_file.h"
+
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <fcntl.h>
+#include <list>
 #include <mutex>
 #include <sys/mman.h>
-#include <unistd.h>
-#include <vector>
+#include <thread>
+#include <utility>
 
 namespace loopscope {
 
 namespace {
 
-constexpr uint64_t kExtent = uint64_t{8} << 20; ///< bytes that come and go together
-constexpr uint64_t kLeast = 1024;               ///< smaller values stay in the heap
+constexpr uint64_t kPiece = uint64_t{8} << 20; ///< bytes that come and go together
+constexpr uint64_t kLeast = 1024;              ///< smaller values stay in the heap
 constexpr uint64_t kAligned = 64;
-constexpr size_t kAhead = 2; ///< extents that are read before they are needed
+constexpr size_t kAhead = 2; ///< pieces that are read before they are needed
+constexpr uint64_t kLeastInMemory = 4 * kPiece;
 
-class Swap;
+/// A range of addresses where values lie. Its memory comes and goes.
+struct Piece {
+    enum class State { resident, leaving, away, coming };
 
-/// A piece of the file that is mapped as long as something lies in it.
-struct Extent {
     std::byte* data = nullptr;
     uint64_t size = 0, used = 0;
-    off_t offset = 0;
-    int64_t values = 0; ///< that lie in it
-    bool isResident = true;
-    bool isFull = false; ///< nothing more is put there
+    int64_t values = 0;  ///< that lie in it
+    int64_t writers = 0; ///< that are copying into it
+    int64_t pins = 0;    ///< readers that need it in memory
+    uint64_t lastUse = 0;
+    State state = State::resident;
+    bool isFull = false;   ///< nothing more is put there
+    bool isQueued = false; ///< the worker has it, or will
+    StoredPiece stored;    ///< in the file, if it has been written
+
+    bool hasMemory() const { return state != State::away; }
 };
 
-/// Thread-safe.
+/// Thread-safe. One thread writes and reads the file, so that nobody else has to, unless what is asked for is not there yet.
 class Swap {
 public:
     static Swap& instance()
@@ -44,137 +54,258 @@ public:
     {
         const std::lock_guard lock(m_mutex);
         m_most = inMemory;
-        if (m_file >= 0 && m_extents.empty() && folder != m_folder) {
-            close(m_file);
-            m_file = -1;
-            m_end = 0;
-            m_freeOffsets.clear();
-        }
-        m_folder = folder;
+        if (!m_pieces.empty() && m_pieces.back().values == 0 && !m_pieces.back().isQueued) drop(m_pieces.back());
+        m_file.setFolder(folder);
+        m_writeError = 0;
     }
 
-    Result<Bytes> keep(std::span<const std::byte> source)
+    Result<KeptBytes> keep(std::span<const std::byte> source)
     {
         std::unique_lock lock(m_mutex);
         if (m_most == 0 || source.size() < kLeast) {
             lock.unlock();
-            return Bytes::copyOf(source);
+            return KeptBytes(Bytes::copyOf(source));
         }
-        LS_TRY(Extent* const extent, roomFor(source.size()));
-        std::byte* const place = extent->data + extent->used;
-        extent->used += (source.size() + kAligned - 1) / kAligned * kAligned;
-        ++extent->values;
+        LS_TRY(Piece* const piece, roomFor(lock, source.size()));
+        std::byte* const place = piece->data + piece->used;
+        piece->used += (source.size() + kAligned - 1) / kAligned * kAligned;
+        piece->lastUse = ++m_uses;
+        ++piece->values;
+        ++piece->writers;
         lock.unlock();
         std::memcpy(place, source.data(), source.size());
-        return Bytes({place, source.size()}, std::shared_ptr<const void>(place, [extent](const void*) { instance().release(*extent); }));
+        lock.lock();
+        --piece->writers;
+        return KeptBytes(
+            Bytes({place, source.size()}, std::shared_ptr<const void>(place, [piece](const void*) { instance().release(*piece); })), piece);
+    }
+
+    Bytes bringBack(Piece& piece, const Bytes& bytes)
+    {
+        std::unique_lock lock(m_mutex);
+        ++piece.pins;
+        piece.lastUse = ++m_uses;
+        if (piece.state == Piece::State::leaving) piece.state = Piece::State::resident; // the worker sees it
+        while (piece.state != Piece::State::resident) {
+            if (piece.state == Piece::State::away) queue(piece, Piece::State::coming, true);
+            m_changed.wait(lock);
+        }
+        evict(0);
+        return Bytes(bytes.view(), std::shared_ptr<const void>(&piece, [bytes](const void* pinned) {
+                         instance().unpin(*static_cast<Piece*>(const_cast<void*>(pinned))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+                     }));
+    }
+
+    bool isOnDisk(const Piece& piece)
+    {
+        const std::lock_guard lock(m_mutex);
+        return !piece.hasMemory();
+    }
+
+    Status failure()
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_readError == 0) return {};
+        return Error(ErrorCode::execution, "what was kept beyond --memory cannot be read")
+            .at(m_file.folder())
+            .found(std::strerror(std::exchange(m_readError, 0)));
     }
 
     SwapShares shares()
     {
         const std::lock_guard lock(m_mutex);
         SwapShares shares;
-        for (const Extent* extent : m_extents) (extent->isResident ? shares.inMemory : shares.onDisk) += extent->used;
+        for (const Piece& piece : m_pieces) {
+            (piece.hasMemory() ? shares.inMemory : shares.onDisk) += piece.used;
+            if (!piece.hasMemory()) shares.written += piece.stored.bytes;
+        }
         return shares;
     }
 
 private:
-    Error full(const char* what) const
+    Error full(const char* what, int problem) const
     {
         return Error(ErrorCode::cannotWrite, std::string("what is kept beyond --memory has no room: ") + what)
-            .at(m_folder)
-            .found(std::strerror(errno));
+            .at(m_file.folder())
+            .found(std::strerror(problem));
     }
 
-    /// The extent where so many bytes fit in behind what is there. Room in the file is had before anything is written, so that a full disk
-    /// is an error here and not a fault there.
-    Result<Extent*> roomFor(uint64_t size)
+    /// The piece where so many bytes fit in behind what is there.
+    Result<Piece*> roomFor(std::unique_lock<std::mutex>& lock, uint64_t size)
     {
-        if (!m_extents.empty() && !m_extents.back()->isFull && m_extents.back()->size - m_extents.back()->used >= size)
-            return m_extents.back();
-        if (!m_extents.empty()) m_extents.back()->isFull = true;
-        if (m_file < 0) {
-            std::string path = m_folder + "/loopscope-XXXXXX";
-            m_file = mkostemp(path.data(), O_CLOEXEC);
-            if (m_file < 0) return full("the file cannot be made");
-            unlink(path.c_str());
+        if (!m_pieces.empty()) {
+            Piece& newest = m_pieces.back();
+            if (!newest.isFull && newest.size - newest.used >= size) return &newest;
+            newest.isFull = true;
         }
-        const uint64_t bytes = std::max(kExtent, (size + 4095) / 4096 * 4096);
-        const off_t offset = offsetFor(bytes);
-        if (const int problem = posix_fallocate(m_file, offset, static_cast<off_t>(bytes)); problem != 0) {
-            errno = problem;
-            return full("the disk is full");
-        }
-        void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m_file, offset);
-        if (data == MAP_FAILED) return full("the file cannot be mapped");
-        auto* const extent = new Extent{static_cast<std::byte*>(data), bytes, 0, offset};
-        m_extents.push_back(extent);
-        evict();
-        return extent;
+        if (const int problem = m_file.open(); problem != 0) return full("the file cannot be made", problem);
+        const uint64_t bytes = std::max(kPiece, (size + 4095) / 4096 * 4096);
+        LS_CHECK_OK(makeRoom(lock, bytes));
+        void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (data == MAP_FAILED) return full("there are no addresses for it", errno);
+        Piece& piece = m_pieces.emplace_back();
+        piece.data = static_cast<std::byte*>(data);
+        piece.size = bytes;
+        m_inMemory += bytes;
+        return &piece;
     }
 
-    /// A place in the file that was given up, else its end.
-    off_t offsetFor(uint64_t bytes)
+    uint64_t most() const { return std::max(m_most, kLeastInMemory); }
+
+    /// Waits until `more` bytes fit in. Where all of it is being read, the bound is passed.
+    Status makeRoom(std::unique_lock<std::mutex>& lock, uint64_t more)
     {
-        if (bytes == kExtent && !m_freeOffsets.empty()) {
-            const off_t offset = m_freeOffsets.back();
-            m_freeOffsets.pop_back();
-            return offset;
+        evict(more + kPiece); // earlier than it has to be
+        while (m_inMemory + more > most() && m_leaving > 0 && m_writeError == 0) {
+            m_changed.wait(lock);
+            evict(more);
         }
-        const off_t offset = m_end;
-        m_end += static_cast<off_t>(bytes);
-        return offset;
+        if (m_inMemory + more <= most() || m_writeError == 0) return {};
+        return full("the disk is full", std::exchange(m_writeError, 0)); // the next run may find room
     }
 
-    /// The oldest leave memory until the rest is within the bound. The system has them written; nobody waits.
-    void evict()
+    /// Has the pieces that were not used for the longest time leave, until `more` bytes would fit in.
+    void evict(uint64_t more)
     {
-        uint64_t resident = 0;
-        for (size_t e = m_extents.size(); e-- > 0;) {
-            Extent& extent = *m_extents[e];
-            if (!extent.isResident) continue;
-            resident += extent.size;
-            if (resident <= std::max(m_most, kExtent * (kAhead + 1))) continue;
-            sync_file_range(m_file, extent.offset, static_cast<off_t>(extent.size), SYNC_FILE_RANGE_WRITE);
-            madvise(extent.data, extent.size, MADV_DONTNEED);
-            extent.isResident = false;
+        while (m_inMemory - m_leaving + more > most() && m_writeError == 0) {
+            Piece* oldest = nullptr;
+            for (Piece& piece : m_pieces) {
+                if (piece.state != Piece::State::resident || !piece.isFull || piece.isQueued || piece.writers > 0 || piece.pins > 0)
+                    continue;
+                if (!oldest || piece.lastUse < oldest->lastUse) oldest = &piece;
+            }
+            if (!oldest) return;
+            if (oldest->stored.isThere()) dropMemory(*oldest);
+            else queue(*oldest, Piece::State::leaving, false);
         }
     }
 
-    /// A value goes. Where the newest extents begin to empty, those before them are read ahead.
-    void release(Extent& extent)
+    void dropMemory(Piece& piece)
+    {
+        madvise(piece.data, piece.size, MADV_DONTNEED);
+        piece.state = Piece::State::away;
+        m_inMemory -= piece.size;
+    }
+
+    void queue(Piece& piece, Piece::State state, bool isUrgent)
+    {
+        if (state == Piece::State::leaving) m_leaving += piece.size;
+        else m_inMemory += piece.size;
+        piece.state = state;
+        piece.isQueued = true;
+        isUrgent ? m_work.push_front(&piece) : m_work.push_back(&piece);
+        if (!m_hasWorker) std::thread([this] { work(); }).detach();
+        m_hasWorker = true;
+        m_changed.notify_all();
+    }
+
+    /// The thread that writes and reads.
+    void work()
+    {
+        std::unique_lock lock(m_mutex);
+        for (;;) {
+            m_changed.wait(lock, [&] { return !m_work.empty(); });
+            Piece& piece = *m_work.front();
+            m_work.pop_front();
+            piece.state == Piece::State::coming ? fetch(lock, piece) : store(lock, piece);
+            piece.isQueued = false;
+            if (piece.values == 0 && piece.pins == 0) drop(piece);
+            m_changed.notify_all();
+        }
+    }
+
+    /// Writes a piece and gives its memory up, unless somebody reads it meanwhile.
+    void store(std::unique_lock<std::mutex>& lock, Piece& piece)
+    {
+        if (piece.state == Piece::State::leaving && piece.values > 0) {
+            lock.unlock();
+            int problem = 0;
+            const StoredPiece stored = m_file.write({piece.data, piece.used}, piece.size, problem);
+            lock.lock();
+            piece.stored = stored;
+            if (problem != 0) m_writeError = problem;
+        }
+        m_leaving -= piece.size;
+        if (piece.state != Piece::State::leaving) return;
+        piece.state = Piece::State::resident;
+        if (piece.stored.isThere()) dropMemory(piece);
+    }
+
+    void fetch(std::unique_lock<std::mutex>& lock, Piece& piece)
+    {
+        if (piece.values > 0) {
+            lock.unlock();
+            const int problem = m_file.read(piece.stored, {piece.data, piece.used});
+            lock.lock();
+            if (problem != 0) m_readError = problem;
+        }
+        piece.state = Piece::State::resident;
+        piece.lastUse = ++m_uses; // it was read for somebody
+    }
+
+    void unpin(Piece& piece)
     {
         const std::lock_guard lock(m_mutex);
-        extent.isFull = true;
-        --extent.values;
-        const auto at = std::ranges::find(m_extents.rbegin(), m_extents.rend(), &extent);
-        if (at == m_extents.rend()) return;
-        for (auto [before, count] = std::pair(std::next(at), size_t{0}); before != m_extents.rend() && count < kAhead; ++before, ++count) {
-            if ((*before)->isResident) continue;
-            madvise((*before)->data, (*before)->size, MADV_WILLNEED);
-            (*before)->isResident = true;
+        --piece.pins;
+    }
+
+    /// A value goes. Where the newest pieces begin to empty, those before them are read ahead.
+    void release(Piece& piece)
+    {
+        const std::lock_guard lock(m_mutex);
+        --piece.values;
+        if (piece.values == 0 && &piece == &m_pieces.back() && piece.state == Piece::State::resident && !piece.isQueued &&
+            piece.size == kPiece) {
+            piece.used = 0; // the next ones lie there
+            piece.isFull = false;
+            m_file.free(piece.stored);
+        } else {
+            piece.isFull = true;
         }
-        if (extent.values > 0) return;
-        munmap(extent.data, extent.size);
-        fallocate(m_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, extent.offset, static_cast<off_t>(extent.size));
-        if (extent.size == kExtent) m_freeOffsets.push_back(extent.offset);
-        m_extents.erase(std::next(at).base());
-        delete &extent;
+        readAheadOf(piece);
+        if (piece.values == 0 && piece.isFull && !piece.isQueued && piece.pins == 0) drop(piece);
+    }
+
+    void readAheadOf(const Piece& piece)
+    {
+        const auto at = std::ranges::find(m_pieces.rbegin(), m_pieces.rend(), &piece, [](const Piece& other) { return &other; });
+        if (at == m_pieces.rend()) return;
+        size_t count = 0;
+        for (auto before = std::next(at); before != m_pieces.rend() && count < kAhead; ++before, ++count)
+            if (before->state == Piece::State::away) queue(*before, Piece::State::coming, false);
+    }
+
+    void drop(Piece& piece)
+    {
+        munmap(piece.data, piece.size);
+        if (piece.hasMemory()) m_inMemory -= piece.size;
+        m_file.free(piece.stored);
+        m_pieces.remove_if([&](const Piece& other) { return &other == &piece; });
     }
 
     std::mutex m_mutex;
+    std::condition_variable m_changed;
     uint64_t m_most = 0;
-    std::string m_folder;
-    int m_file = -1;
-    off_t m_end = 0;
-    std::vector<off_t> m_freeOffsets;
-    std::deque<Extent*> m_extents; ///< in the order in which they were begun
+    uint64_t m_inMemory = 0, m_leaving = 0; ///< bytes of pieces that have memory; of those that will give it up
+    uint64_t m_uses = 0;
+    int m_writeError = 0, m_readError = 0;
+    bool m_hasWorker = false;
+    SwapFile m_file;
+    std::list<Piece> m_pieces; ///< in the order in which they were begun
+    std::deque<Piece*> m_work;
 };
 
 } // namespace
 
 void setSwapping(uint64_t bytesInMemory, const std::string& folder) { Swap::instance().configure(bytesInMemory, folder); }
 
-Result<Bytes> keptCopy(std::span<const std::byte> source) { return Swap::instance().keep(source); }
+Bytes KeptBytes::bringBack() const { return Swap::instance().bringBack(*static_cast<Piece*>(m_piece), m_bytes); }
+
+bool KeptBytes::isOnDisk() const { return m_piece && Swap::instance().isOnDisk(*static_cast<const Piece*>(m_piece)); }
+
+Result<KeptBytes> keptCopy(std::span<const std::byte> source) { return Swap::instance().keep(source); }
+
+Status swapFailure() { return Swap::instance().failure(); }
 
 SwapShares swapShares() { return Swap::instance().shares(); }
 

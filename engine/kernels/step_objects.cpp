@@ -13,8 +13,9 @@ Tensor StoredTensor::view() const
     tensor.shape = shape;
     tensor.bytes = bytes.size();
     static std::byte nothing = {};
-    tensor.data =
-        bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+    pin.bytes = bytes.pinned();
+    tensor.data = // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): read only
+        bytes.empty() ? &nothing : const_cast<std::byte*>(pin.bytes.data());
     return tensor;
 }
 
@@ -22,7 +23,7 @@ StoredTensor StoredTensor::copyOf(const Tensor& tensor) { return {tensor.dtype, 
 
 bool StoredTensor::operator==(const StoredTensor& other) const
 {
-    return dtype == other.dtype && shape == other.shape && std::ranges::equal(bytes.view(), other.bytes.view());
+    return dtype == other.dtype && shape == other.shape && std::ranges::equal(bytes.pinned().view(), other.bytes.pinned().view());
 }
 
 int32_t StepObjects::addArray(TensorArray array)
@@ -63,7 +64,7 @@ uint64_t StepObjects::hash() const
     const auto addTensor = [&](const StoredTensor& tensor) {
         add(static_cast<uint64_t>(tensor.dtype));
         for (const int64_t dim : tensor.shape.dims()) add(static_cast<uint64_t>(dim));
-        digest = hash64(tensor.bytes.view(), digest);
+        digest = hash64(tensor.bytes.pinned().view(), digest);
     };
     for (const auto& [handle, array] : m_arrays) {
         add(static_cast<uint64_t>(handle));

@@ -2,7 +2,7 @@
 // a session (a snapshot) copies pointers.
 #pragma once
 
-#include "engine/base/bytes.h"
+#include "engine/base/swapped_bytes.h"
 #include "engine/tensor/tensor.h"
 
 #include <cstdint>
@@ -12,14 +12,28 @@
 
 namespace loopscope {
 
+/// What holds a stored tensor in memory while somebody looks at it. Whoever copies the tensor does not look at it yet.
+struct StoredTensorPin {
+    Bytes bytes;
+
+    StoredTensorPin() = default;
+    ~StoredTensorPin() = default;
+    StoredTensorPin(const StoredTensorPin&) {} // NOLINT(bugprone-copy-constructor-init)
+    StoredTensorPin(StoredTensorPin&& other) noexcept = default;
+    StoredTensorPin& operator=(const StoredTensorPin&) { return *this = StoredTensorPin(); } // NOLINT(bugprone-unhandled-self-assignment)
+    StoredTensorPin& operator=(StoredTensorPin&& other) noexcept = default;
+};
+
 /// A tensor kept by an object. `dtype` unknown: nothing.
 struct StoredTensor {
     DType dtype = DType::unknown;
     Shape shape;
-    Bytes bytes;
+    KeptBytes bytes;
     int64_t origin = -1; ///< ResourceStore::iterationTick() of who put it there; no part of its value
+    mutable StoredTensorPin pin = {};
 
     bool isSet() const { return dtype != DType::unknown; }
+    /// Valid as long as this tensor lives, which holds its bytes in memory from then on. Copy it first, if it is one of many.
     Tensor view() const;
     static StoredTensor copyOf(const Tensor& tensor);
     bool operator==(const StoredTensor& other) const;

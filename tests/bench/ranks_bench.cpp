@@ -81,6 +81,7 @@ void withinProcess()
     const double others = static_cast<double>(cutSteps) - 2 * tokens; // those of the control loops, too
     note("node of the loop", perNode, "ns");
     report("Send and Recv within a process", (parts - others * perNode) / tokens, "ns", 150);
+    report("messages of a trip for each carried value", static_cast<double>(sends), "", 2); // one is carried; the predicate is one more
 }
 
 double pingPong(int rank, size_t bytes)

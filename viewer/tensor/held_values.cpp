@@ -47,18 +47,23 @@ public:
     void add(const std::string& name, const StoredTensor& stored)
     {
         if (!stored.isSet()) return add(name, nullptr);
-        const Tensor view = stored.view();
+        const bool isOpened = m_held.grid.allRows == m_item;
+        m_onDisk += stored.bytes.isOnDisk() ? 1 : 0;
+        if (stored.bytes.isOnDisk() && !isOpened) return addRow(name, shortType(TensorType(stored.dtype, stored.shape)), "on disk");
+        const StoredTensor looked = stored; // its bytes need not stay in memory
+        const Tensor view = looked.view();
         add(name, &view);
     }
     HeldValues take(std::string summary)
     {
         m_held.summary = std::move(summary);
+        if (m_onDisk > 0) m_held.summary += ", " + groupThousands(m_onDisk) + " of them on disk";
         m_held.grid.shape = Shape{m_held.grid.allRows};
         return std::move(m_held);
     }
 
 private:
-    int64_t m_item;
+    int64_t m_item, m_onDisk = 0;
     HeldValues m_held;
 };
 

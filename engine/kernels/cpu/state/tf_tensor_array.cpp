@@ -122,7 +122,8 @@ Status aggregate(TensorArray& array, int64_t index, StoredTensor& element, const
     if (!(element.shape == value.shape))
         return arrayError(array, "Could not aggregate to TensorArray index " + std::to_string(index) + " because the existing shape is " +
                                      toString(element.shape) + " but the new input shape is " + toString(value.shape) + ".");
-    std::vector<std::byte> sum(element.bytes.view().begin(), element.bytes.view().end());
+    const Bytes before = element.bytes.pinned();
+    std::vector<std::byte> sum(before.view().begin(), before.view().end());
     LS_CHECK_OK((forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(array.dtype, [&]<typename T>() -> Status {
         T* to = reinterpret_cast<T*>(sum.data());
         for (int64_t i = 0, n = value.elementCount(); i < n; ++i)
@@ -158,7 +159,7 @@ Status write(TensorArray& array, int64_t index, const Tensor& value)
     if (element.written)
         return arrayError(array,
                           "Could not write to TensorArray index " + std::to_string(index) + " because it has already been written to.");
-    LS_TRY(Bytes kept, keptCopy(value.view()));
+    LS_TRY(KeptBytes kept, keptCopy(value.view()));
     element.value = {value.dtype, value.shape, std::move(kept), -1};
     element.written = true;
     return {};
@@ -204,6 +205,13 @@ Result<StoredTensor> read(TensorArray& array, int64_t index, const Shape& wanted
     return value;
 }
 
+/// Result 0 becomes an element.
+Status give(const KernelArgs& args, const StoredTensor& value)
+{
+    LS_CHECK_OK(tfCopy(args, 0, value.view(), value.shape));
+    return swapFailure();
+}
+
 Status runWrite(const KernelArgs& args)
 {
     LS_TRY(TensorArray* const array, arrayOf(args));
@@ -228,7 +236,7 @@ Status runRead(const KernelArgs& args)
     LS_CHECK_OK(checkDType(args, *array));
     LS_TRY(const StoredTensor value, read(*array, index, Shape::unknownRank()));
     args.runtime->resources().elementTaken(value.origin, false);
-    return tfCopy(args, 0, value.view(), value.shape);
+    return give(args, value);
 }
 
 Status runGather(const KernelArgs& args)
@@ -259,6 +267,7 @@ Status runGather(const KernelArgs& args)
         LS_TRY(const TfSource in, TfSource::of(elements[i].view()));
         if (count > 0) std::memcpy(out.at(static_cast<int64_t>(i) * count), in.data(), static_cast<size_t>(count * in.size()));
     }
+    LS_CHECK_OK(swapFailure());
     return out.finish();
 }
 
@@ -373,6 +382,7 @@ Status runConcat(const KernelArgs& args)
         if (count > 0) std::memcpy(out.at(at), in.data(), static_cast<size_t>(count * in.size()));
         at += count;
     }
+    LS_CHECK_OK(swapFailure());
     LS_CHECK_OK(out.finish());
     LS_CHECK_OK(tfAllocate(args, 1, Shape({static_cast<int64_t>(lengths.size())})));
     std::copy(lengths.begin(), lengths.end(), args.out(1).as<int64_t>());
@@ -426,7 +436,7 @@ Status runPush(const KernelArgs& args)
                                std::string(tfTypeName(value.dtype)));
     if (stack->maxSize >= 0 && static_cast<int64_t>(stack->elements.size()) >= stack->maxSize)
         return invalidArgument("Stack[" + stack->name + "] overflowed its max_size (" + std::to_string(stack->maxSize) + ")");
-    LS_TRY(Bytes kept, keptCopy(value.view()));
+    LS_TRY(KeptBytes kept, keptCopy(value.view()));
     stack->elements.push_back({value.dtype, value.shape, std::move(kept), -1});
     stack->elements.back().origin = args.runtime->resources().iterationTick();
     return tfCopy(args, 0, value, value.shape);
@@ -442,7 +452,7 @@ Status runPop(const KernelArgs& args)
         return invalidArgument("Must have type " + std::string(tfTypeName(value.dtype)) + " but got " +
                                std::string(tfTypeName(args.out(0).dtype)));
     args.runtime->resources().elementTaken(value.origin, true);
-    return tfCopy(args, 0, value.view(), value.shape);
+    return give(args, value);
 }
 
 Status runStackClose(const KernelArgs& args)
