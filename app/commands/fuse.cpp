@@ -13,6 +13,7 @@
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
+#include "converters/fuse/binary_code_outputs.h"
 #include "converters/lower/states.h"
 #include "engine/base/bytes.h"
 #include "engine/ir/verifier.h"
@@ -99,6 +100,7 @@ Status saveFused(Console& console, const LoadedModel& before, Model model, const
         if (model.dialect != Dialect::tf && isLite) {
             LS_TRY(const std::vector<std::string> notes, storeStates(model)); // what is reported runs as the proof did
             for (const std::string& note : notes) console.note(note);
+            for (const std::string& note : dropBinaryCodeOutputs(model)) console.note(note);
         }
         if (isChanged) recordDerivation(model, derivationFrom(before, step), before.model);
         return format.save(model, out, saving);

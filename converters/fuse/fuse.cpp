@@ -32,11 +32,11 @@ std::vector<const Rule*> reverseRules() { return rulesOf({unfuseRules(), unfuseR
 
 std::vector<const Rule*> allRules()
 {
-    return rulesOf({compoundRules(),     elementRules(),       spellingRules(),    logSumRules(),    circleRules(),    stablehloRules(),
-                    einsumRules(),       affineRules(),        beforeRules(),      paddingRules(),   movementRules(),  reorderRules(),
-                    movedElementRules(), broadcastRules(),     choiceRules(),      selectionRules(), oneHotRules(),    productRules(),
-                    quantizedRules(),    cropRules(),          recurrentRules(),   rnnRules(),       attentionRules(), nameRules(),
-                    activationRules(),   preactivationRules(), circleSubstitutes()});
+    return rulesOf({compoundRules(),     elementRules(),    spellingRules(),      logSumRules(),      circleRules(),     stablehloRules(),
+                    einsumRules(),       affineRules(),     beforeRules(),        paddingRules(),     movementRules(),   reorderRules(),
+                    movedElementRules(), broadcastRules(),  choiceRules(),        selectionRules(),   oneHotRules(),     productRules(),
+                    quantizedRules(),    cropRules(),       recurrentRules(),     rnnRules(),         binaryCodeRules(), attentionRules(),
+                    nameRules(),         activationRules(), preactivationRules(), circleSubstitutes()});
 }
 
 constexpr std::string_view kComposites = "composites", kCompositeOperator = "composite-operator";

@@ -72,8 +72,10 @@ std::span<const Rule> logSumRules()
         for (const auto& [name, rest] :
              {std::pair("reshape(", ", ?t))"), std::pair("expand_dims(", ", ?t))"), std::pair("StridedSlice(", ", ?t, ?u, ?v))")}) {
             const std::string back = std::string("sub(x, back:") + name;
-            for (std::string& text : shifted(back + "add(log(sum:sum(exp(sub(x, $$)), ?axis)), reshape($$, ?s))" + rest))
-                whole.push_back(std::move(text));
+            // TensorFlow's reduce_logsumexp gives what was taken away the shape of the logarithm, which it may ask for.
+            for (const char* const shape : {"?s", "Shape(log(sum(exp(sub(x, $$)), ?axis)))", "shape(log(sum(exp(sub(x, $$)), ?axis)))"})
+                for (std::string& text : shifted(back + "add(log(sum:sum(exp(sub(x, $$)), ?axis)), reshape($$, " + shape + "))" + rest))
+                    whole.push_back(std::move(text));
             plain.push_back(back + "log(sum:sum(exp(x), ?axis))" + rest);
         }
         for (std::string& text : shifted("sub(sub(x, $$), log(sum:sum(exp(sub(x, $$)), ?axis)))", false)) whole.push_back(std::move(text));

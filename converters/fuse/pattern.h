@@ -71,6 +71,7 @@ std::span<const Rule> oneHotRules();
 std::span<const Rule> productRules();
 std::span<const Rule> recurrentRules();
 std::span<const Rule> rnnRules();
+std::span<const Rule> binaryCodeRules();
 std::span<const Rule> attentionRules();
 std::span<const Rule> nameRules();
 std::span<const Rule> stablehloRules();

@@ -115,6 +115,23 @@ Outcome plainSlice(Site& site, OperatorId root)
     return Outcome::made(site.fuse({root}, std::move(draft), {}));
 }
 
+/// Strides of 1 from the first to the last element of each dimension, however many there are.
+Outcome wholeSlice(Site& site, OperatorId root)
+{
+    const Operator op = site.editor().op(root);
+    if (site.isTensorFlow() || op.inputs.size() != 4) return Outcome::nothing();
+    const auto strides = site.constants().integers(op.inputs[3]);
+    if (!strides || strides->empty() || std::ranges::any_of(*strides, [](int64_t stride) { return stride != 1; }))
+        return Outcome::nothing();
+    const int64_t all = (int64_t{1} << std::min<size_t>(strides->size(), 16)) - 1;
+    for (const char* const mask : {"begin_mask", "end_mask"})
+        if ((attributeInt(op.attributes, mask, 0) & all) != all) return Outcome::nothing();
+    for (const char* const mask : {"shrink_axis_mask", "new_axis_mask", "ellipsis_mask"})
+        if (attributeInt(op.attributes, mask, 0) != 0) return Outcome::nothing();
+    if (site.losesBy(root, op.inputs[0])) return Outcome::nothing();
+    return insteadOf(site, root, op.inputs[0], {root}, "its operand");
+}
+
 /// The box that a value is, by a slice or by one behind a reshape that takes its dimension of size 1 away. `producer` takes it, and what
 /// computes the value is added to `ops`.
 std::optional<Box> boxBehind(Site& site, ValueId part, OperatorId& producer, std::vector<OperatorId>& ops)
@@ -402,6 +419,7 @@ std::span<const Rule> selectionRules()
     constexpr auto kReal = FusionEquality::realEqual; // −0 + 0 is 0
     static const std::vector<Rule> rules = {
         {.name = "slices-together", .equality = kExact, .roots = {"pack", "concatenation", "Pack", "ConcatV2"}, .apply = slicesTogether},
+        {.name = "whole-slice", .equality = kExact, .roots = {"strided_slice"}, .apply = wholeSlice},
         {.name = "plain-slice", .equality = kExact, .roots = {"slice", "strided_slice"}, .apply = plainSlice, .isLate = true},
         {.name = "part-before-type",
          .equality = kExact,
