@@ -495,10 +495,19 @@ private:
                 ++m_proof.values;
                 continue;
             }
-            const auto roundings = static_cast<double>(m_executors[0]->position().step + m_executors[1]->position().step);
+            const double roundings = roundingsOfRuns();
             compare(a, b, "output " + graph.value(graph.outputs[k].value).id, "output " + graphThere.value(graphThere.outputs[k].value).id,
                     -1, roundings, true);
         }
+    }
+
+    /// Of both runs up to their ends: what their operators add, at least one for each step.
+    double roundingsOfRuns() const
+    {
+        double all = 0;
+        for (const size_t side : {0, 1})
+            all += std::max(m_followers[side]->roundings(), static_cast<double>(m_executors[side]->position().step));
+        return all;
     }
 
     void compareVariables()
@@ -508,7 +517,7 @@ private:
             if (other == m_variables[RunMap::there].end()) continue;
             ++m_proof.variables;
             if (sameBits(held.tensor, other->second.tensor)) continue;
-            const auto roundings = static_cast<double>(m_executors[0]->position().step + m_executors[1]->position().step);
+            const double roundings = roundingsOfRuns();
             compare(held.tensor, other->second.tensor, "variable " + name, "variable " + name, -1, roundings, true);
         }
     }

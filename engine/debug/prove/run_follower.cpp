@@ -6,6 +6,7 @@
 #include "engine/ops/catalog.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -26,7 +27,17 @@ constexpr uint64_t kChoice = 0x6272616e6368ULL; ///< apart from iterations of th
 
 bool countsIterations(const InvocationStart& start) { return start.role == CallRole::loop || start.role == CallRole::frame; }
 
-/// What an operator adds to the roundings on the way: its own, and what its kernels may add to it.
+/// How many products one element of the result is the sum of; 1: of no product with a matrix or filter.
+double depthOf(const Graph& graph, const Operator& op, const OpDef& def)
+{
+    if (def.macs == nullptr || op.inputs.size() < 2 || !op.inputs[1].valid() || op.results.empty() || !op.results[0].valid()) return 1;
+    const Shape &weights = graph.value(op.inputs[1]).type.shape, &result = graph.value(op.results[0]).type.shape;
+    if (!weights.isStatic() || !result.hasRank() || result.rank() == 0 || result.back() < 1) return 1;
+    return std::max(1.0, static_cast<double>(weights.elementCount()) / static_cast<double>(result.back()));
+}
+
+/// What an operator adds to the roundings on the way: its own, and what its kernels may add to it. Those of a sum grow as the root of its
+/// length: they go either way.
 double roundingsOf(const Graph& graph, const Operator& op)
 {
     const bool isFloat = std::ranges::any_of(op.results, [&](ValueId result) {
@@ -38,6 +49,7 @@ double roundingsOf(const Graph& graph, const Operator& op)
     const double ulp = std::numeric_limits<float>::epsilon();
     double own = 1;
     if (def) {
+        own = std::sqrt(depthOf(graph, op, *def));
         const ErrorBound bound = def->floatBound.of(DType::f32);
         own += 2 * (static_cast<double>(bound.ulp) + std::max(bound.relative, bound.ofLargest) / ulp);
     }

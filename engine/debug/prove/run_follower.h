@@ -123,6 +123,7 @@ public:
     /// Of the loop that an iteration belongs to.
     std::string addressOfLoop(const ProofCall& iteration) const;
 
+    double roundings() const { return m_roundings; } ///< so far
 private:
     static constexpr size_t kMostSpares = 128; ///< invocations whose memory is kept
 
