@@ -64,6 +64,7 @@ Program::Program(const Model& model, const GraphPlan& plan, const ExecutionOptio
 {
     m_kernels.resize(m_graph.operators.size());
     m_onDevice.resize(m_graph.operators.size());
+    m_used.resize(m_graph.operators.size());
     m_failures.resize(m_graph.operators.size());
     makeDense();
     std::vector<Tensor> tensors(m_graph.values.size());
@@ -73,6 +74,16 @@ Program::Program(const Model& model, const GraphPlan& plan, const ExecutionOptio
         tensors[v].shape = plan.values[v].shape;
     }
     for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, report);
+    findChains(tensors);
+}
+
+/// Not where values are kept to be looked at, or lie on a device.
+void Program::findChains(std::span<const Tensor> tensors)
+{
+    if (m_options.keepAll || m_options.device || m_options.kernels) return;
+    std::vector<bool> mayRun(m_kernels.size());
+    for (size_t o = 0; o < mayRun.size(); ++o) mayRun[o] = m_kernels[o].run && !m_failures[o];
+    m_chains = Chain::find({m_model, m_plan, m_options, KernelRegistry::builtin(), tensors, m_used}, mayRun);
 }
 
 /// A constant that cannot be unpacked, or lies in a file that is not there, fails the operators that read it.
@@ -172,6 +183,7 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, KernelReport& re
         return;
     }
     report.note(m_plan.graph, OperatorId(index), m_options.profile, *chosen);
+    m_used[at] = chosen->used;
     m_onDevice[at] = isDeviceProfile(chosen->used);
     m_kernels[at] = std::move(chosen->kernel);
 }
@@ -219,6 +231,17 @@ Activation::Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccou
     Instruction end;
     end.index = static_cast<int32_t>(graph.operators.size());
     m_code.push_back(end);
+    markChains();
+}
+
+/// Chains with a trap do not run as such.
+void Activation::markChains()
+{
+    for (const Chain& chain : m_program.chains()) {
+        const std::span operators(m_code.data() + chain.begin(), static_cast<size_t>(chain.length()));
+        if (std::ranges::all_of(operators, [](const Instruction& each) { return each.kind == InstructionKind::kernel; }))
+            operators.front().kind = InstructionKind::chained;
+    }
 }
 
 Activation::~Activation() = default;
@@ -269,6 +292,7 @@ void Activation::setTraps(const TrapSet& traps)
         instruction.traps = any ? traps.of(plan().graph, OperatorId(instruction.index)) : uint8_t{trapNone};
         instruction.kind = instruction.traps == trapNone ? instruction.plain : InstructionKind::trapped;
     }
+    markChains();
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // A graph made ready to run: its plan bound to memory, and one prepared instruction for each operator.
 #pragma once
 
+#include "engine/exec/chain.h"
 #include "engine/exec/execution_options.h"
 #include "engine/exec/inference_memo.h"
 #include "engine/exec/memory_block.h"
@@ -9,6 +10,7 @@
 #include "engine/kernels/selection.h"
 #include "engine/plan/graph_plan.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -79,6 +81,7 @@ inline Status directSlot(Slot& slot, Slot& home)
 
 enum class InstructionKind : uint8_t {
     kernel,  ///< run it: the sizes of its results are known, or are the kernel's business alone
+    chained, ///< the same, and those behind it can run with it in one pass: Program::chainAt
     sized,   ///< infer and size the results, then run it
     reads,   ///< as sized, after operands that are references (TensorFlow 1 variables) were looked up
     call,    ///< enter a graph
@@ -122,6 +125,9 @@ public:
     /// Operators before which some earlier result has to be looked at, since its memory is used again, and the end of the graph: between
     /// two of them results stay as they are. Of graphs that hold nothing but kernels.
     std::span<const int32_t> lookPoints() const;
+    /// The chain that begins with an operator of kind `chained`.
+    Chain& chainAt(int32_t op) const { return *std::ranges::find(m_chains, op, &Chain::begin); }
+    std::span<const Chain> chains() const { return m_chains; }
     /// Null if the operator can run.
     const Error* failure(int32_t op) const { return m_failures[static_cast<size_t>(op)].get(); }
 
@@ -129,15 +135,18 @@ private:
     void makeDense();
     void prepare(int32_t op, std::span<Tensor> tensors, KernelReport& report);
     void prepareLoop(int32_t op, std::span<const Tensor> tensors);
+    void findChains(std::span<const Tensor> tensors);
 
     const Model& m_model;
     const GraphPlan& m_plan;
     const Graph& m_graph;
     const ExecutionOptions& m_options;
     std::vector<PreparedKernel> m_kernels;
+    std::vector<Profile> m_used;  ///< by operator: whose kernel it has
     std::vector<bool> m_onDevice; ///< by operator
     std::vector<std::shared_ptr<const Error>> m_failures;
     std::map<ValueId, Bytes> m_dense;          ///< of constants that are stored sparse
+    mutable std::vector<Chain> m_chains;       ///< they keep what they run with
     mutable std::vector<int32_t> m_lookPoints; ///< empty: not asked for yet
 };
 
@@ -192,6 +201,7 @@ private:
     void addInstruction(int32_t op, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs,
                         std::span<Tensor*> results);
     bool lookUpReferences(int32_t op, std::span<const Tensor*> inputs);
+    void markChains();
 
     ActivationPool& m_pool;
     const Program& m_program;

@@ -78,12 +78,14 @@ namespace loopscope {
 
 namespace {
 
-/// How many kernels a graph consists of; −1: there is something else in it, or results that are `fixed` are asked for and one is not.
+/// How many kernels a graph consists of; −1: there is something else in it, a chain, or results that are `fixed` are asked for (and
+/// chains are none) and one is not.
 int64_t countOfKernels(const Instruction* code, bool fixed)
 {
     const auto isOne = [&](const Instruction& instruction) {
         const std::span results(instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount));
-        return instruction.kind == InstructionKind::kernel &&
+        const bool isKernel = instruction.kind == InstructionKind::kernel || (fixed && instruction.kind == InstructionKind::chained);
+        return isKernel &&
                (!fixed || std::ranges::all_of(results, [](const Tensor* result) { return static_cast<const Slot*>(result)->fixed; }));
     };
     int64_t count = 0;
@@ -142,21 +144,27 @@ template <bool Single> Status Interpreter::Impl::execute()
         if (frame->next == 0 && frame->role == CallRole::loop && !frame->inCond)
             if (status = runTrips(*frame, at); !status.ok()) return fail(std::move(status).takeError());
     for (;;) {
-        if constexpr (Single) {
-            if (moved && at->kind != InstructionKind::end) break;
-        }
+        if (Single && moved && at->kind != InstructionKind::end) break;
         switch (at->kind) {
+        case InstructionKind::chained:
+            if (Chain& chain = frame->activation->program().chainAt(at->index);
+                !Single && !m_audience.ofOperators() && !mustHalt(chain.length()) && chain.fits(at)) {
+                frame->next = at->index;
+                if (status = chain.run(at, *this); !status.ok()) return fail(std::move(status).takeError());
+                m_step += chain.length();
+                at += chain.length();
+                break;
+            }
+            [[fallthrough]];
         case InstructionKind::kernel:
         case InstructionKind::sized:
         case InstructionKind::reads:
             frame->next = at->index;
             if (mustHalt()) [[unlikely]]
                 return halt();
-            if (m_audience.ofOperators()) [[unlikely]] {
-                status = runObserved(*frame, *at);
-            } else {
-                status = at->kind == InstructionKind::kernel ? at->run(at->args) : runSized(*at);
-            }
+            status = m_audience.ofOperators()               ? runObserved(*frame, *at)
+                     : at->plain == InstructionKind::kernel ? at->run(at->args)
+                                                            : runSized(*at);
             if (!status.ok()) [[unlikely]]
                 return fail(std::move(status).takeError());
             ++m_step;
@@ -165,8 +173,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             break;
         case InstructionKind::call:
             frame->next = at->index;
-            if (mustHalt()) [[unlikely]]
-                return halt();
+            if (mustHalt()) return halt();
             if (status = enter(*frame, *at, Single); !status.ok()) return fail(std::move(status).takeError());
             frame = &m_frames.back();
             at = frame->activation->code() + frame->next;

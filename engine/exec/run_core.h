@@ -95,7 +95,8 @@ protected:
     static Status checkInput(const Value& declared, DType dtype, const Tensor& value);
 
     // For the loop.
-    bool mustHalt() const { return m_limits.isReached(m_step) || m_cancel.requested(); }
+    /// Before the next operator, or one of the `operators` that come next.
+    bool mustHalt(int64_t operators = 1) const { return m_limits.isReached(m_step + (operators - 1)) || m_cancel.requested(); }
     /// Before an operator: runTo() is there, or the run ends here.
     Status halt();
     Status checkBudget();

@@ -122,6 +122,37 @@ graph body(i: i32[], n: i32[], s: i32[]) {
 }
 )";
 
+/// The same with a value of ten elements beside the counter; the body consists of `count` operators on it.
+std::string onTenElements(const char* kind, int count)
+{
+    std::string text = R"(
+graph main(n: i32[]) {
+  zero = const i32[] 0
+  start = const f32[10] [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+  i, m, x = while(zero, n, start) cond=@cond body=@body : (i32[], i32[], f32[10])
+  s = cast(i) : i32[]
+  return s
+}
+graph cond(i: i32[], n: i32[], x: f32[10]) {
+  go = less(i, n) : bool[]
+  return go
+}
+graph body(i: i32[], n: i32[], x0: f32[10]) {
+  one = const i32[] 1
+  half = const f32[10] [0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5, 0.25]
+  next = add(i, one) : i32[]
+)";
+    for (int k = 0; k < count; ++k) text += "  x" + std::to_string(k + 1) + " = " + kind + "(x" + std::to_string(k) + ", half) : f32[10]\n";
+    return text + "  return next, n, x" + std::to_string(count) + "\n}\n";
+}
+
+Model parsed(const std::string& text)
+{
+    Result<Model> model = modelFromText(text, "bench");
+    if (!model.ok()) giveUp(std::move(model).takeError());
+    return std::move(model).value();
+}
+
 Model fromText(const char* body)
 {
     Result<Model> model = modelFromText(std::string(kMain) + body, "bench");
@@ -130,9 +161,11 @@ Model fromText(const char* body)
 }
 
 /// Nanoseconds per iteration, the best of several runs.
-double interpreted(const Model& model, ExecutionObserver* observer)
+double interpreted(const Model& model, ExecutionObserver* observer, Profile profile = Profile::reference)
 {
-    Result<std::unique_ptr<Interpreter>> interpreter = Interpreter::create(model, GraphId(0));
+    ExecutionOptions options;
+    options.profile = profile;
+    Result<std::unique_ptr<Interpreter>> interpreter = Interpreter::create(model, GraphId(0), options);
     if (!interpreter.ok()) giveUp(std::move(interpreter).takeError());
     (*interpreter)->setObserver(observer);
     std::vector<int32_t> trips = {kTrips};
@@ -198,6 +231,24 @@ double bare(const Model& model)
     return best;
 }
 
+/// What an operator of ten elements costs beside its arithmetic, which is a plain loop over as many.
+double besideArithmetic(const char* kind, Profile profile)
+{
+    const double many = interpreted(parsed(onTenElements(kind, 21)), nullptr, profile);
+    const double one = interpreted(parsed(onTenElements(kind, 1)), nullptr, profile);
+    float x[10] = {}, half[10] = {};
+    double best = 1e9;
+    for (int round = 0; round < kRounds; ++round) {
+        const int64_t from = nowNs();
+        for (int k = 0; k < kTrips; ++k) {
+            for (int i = 0; i < 10; ++i) x[i] = x[i] + half[i];
+            asm volatile("" : : "r"(x), "r"(half) : "memory");
+        }
+        best = std::min(best, static_cast<double>(nowNs() - from) / kTrips);
+    }
+    return (many - one) / 20 - best;
+}
+
 } // namespace
 
 int main()
@@ -208,6 +259,10 @@ int main()
     ExecutionObserver nobody;
     bench::note("while_iteration_observed", interpreted(model, &nobody), "ns");
     bench::note("while_with_ten_adds", interpreted(fromText(kTenAdds), nullptr), "ns");
+    for (const Profile profile : {Profile::reference, Profile::fast})
+        for (const char* const kind : {"add", "mul", "maximum"})
+            bench::report((std::string("ten_elements_") + kind + "_" + std::string(profileName(profile))).c_str(),
+                          besideArithmetic(kind, profile), "ns", 12);
     bench::note("while_with_branch", interpreted(fromText(kBranching), nullptr), "ns");
     bench::note("while_with_swap", interpreted(fromText(kSwapping), nullptr), "ns");
     bench::note("while_with_dynamic_values", interpreted(fromText(kDynamic), nullptr), "ns");

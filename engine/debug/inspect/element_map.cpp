@@ -1,9 +1,9 @@
 #include "engine/debug/inspect/element_map.h"
 
 #include "engine/exec/interpreter.h"
+#include "engine/ops/element_wise.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 
@@ -57,76 +57,6 @@ const std::vector<int>* movedOperands(std::string_view kind)
     };
     const auto found = moved.find(kind);
     return found == moved.end() ? nullptr : &found->second;
-}
-
-bool isElementwise(std::string_view kind)
-{
-    static constexpr std::array kinds = std::to_array<std::string_view>({
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "add_n",
-        "floor_div",
-        "floor_mod",
-        "pow",
-        "maximum",
-        "minimum",
-        "squared_difference",
-        "atan2",
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "neg",
-        "abs",
-        "sqrt",
-        "rsqrt",
-        "square",
-        "exp",
-        "log",
-        "sin",
-        "cos",
-        "ceil",
-        "floor",
-        "round",
-        "sign",
-        "relu",
-        "relu6",
-        "relu_n1_to_1",
-        "relu_0_to_1",
-        "leaky_relu",
-        "elu",
-        "prelu",
-        "gelu",
-        "hard_swish",
-        "logistic",
-        "tanh",
-        "bitwise_xor",
-        "right_shift",
-        "cast",
-        "quantize",
-        "dequantize",
-        "fake_quant",
-        "select_v2",
-        "zeros_like",
-        "stablehlo_add",
-        "stablehlo_multiply",
-        "stablehlo_maximum",
-        "stablehlo_minimum",
-        "stablehlo_and",
-        "stablehlo_shift_left",
-        "real",
-        "imag",
-        "complex_abs",
-        "bucketize",
-    });
-    return std::ranges::find(kinds, kind) != kinds.end();
 }
 
 bool isMoved(const std::vector<int>& moved, size_t operand)
@@ -262,7 +192,7 @@ private:
 ElementForm elementForm(const Operator& op)
 {
     if (op.kind.dialect == "custom") return ElementForm::mixing;
-    if (isElementwise(op.kind.name)) return ElementForm::elementwise;
+    if (op.kind.dialect != "tf" && isElementWise(op.kind)) return ElementForm::elementwise;
     return movedOperands(op.kind.name) ? ElementForm::movement : ElementForm::mixing;
 }
 

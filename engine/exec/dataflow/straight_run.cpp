@@ -19,9 +19,9 @@ bool DataflowExecutor::Impl::mayRunWhole(const Iteration& iteration) const
     const dataflow::Frame& frame = *iteration.frame;
     const StraightCode& straight = frame.code->straight;
     if (!straight.isStraight || iteration.invocation != 0 || iteration.number == 0) return false;
-    if (m_flow.schedule() != 0 || m_replay.isOn() || m_options.device || m_options.remote || m_audience.ofOperators()) return false;
+    if (m_flow.schedule() != 0 || m_replay.isOn() || m_options.device || m_options.remote) return false;
     if (m_asking && programOf(iteration).hasTraps[static_cast<size_t>(frame.index)]) return false;
-    if (m_limits.isReached(m_step + (frame.code->nodeCount - 1)) || m_cancel.requested()) return false;
+    if (m_audience.ofOperators() || mustHalt(frame.code->nodeCount)) return false;
     if (frame.alive.size() != 1 || frame.pendingEnters > 0) return false;
     if (std::ssize(frame.invariants) != straight.invariantCount) return false;
     return std::ranges::none_of(frame.invariants, [](const dataflow::Held& held) { return held.cell->isDead; }) &&
