@@ -468,6 +468,7 @@ std::span<const CompositeRule> compositeRules()
         CompositeRule{"lstm_", true, kerasLstm},
         CompositeRule{"indy_lstm_", true, kerasLstm},
         CompositeRule{"keras_lstm", false, kerasLstm, "lstm_..."},
+        CompositeRule{"kKerasLstm", false, kerasLstm, "lstm_..."}, // as the guide calls it
         CompositeRule{"LSTMCellSimple", false, simpleCell},
         CompositeRule{"LayerNormalizedLstmCellSimple", false, simpleCell},
         CompositeRule{"LSTMCellSimple,CoupleInputForgetGates", false, simpleCell}, // which other converters know in part
