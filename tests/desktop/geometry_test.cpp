@@ -103,6 +103,27 @@ private slots:
     void init() { begin(); }
     void cleanup() { end(); }
 
+    void namesBesideAHeatMapAreWhole()
+    {
+        GridContent content;
+        content.grid.shape = Shape{200, 1};
+        content.grid.allRows = content.grid.rows = 200;
+        content.grid.allCols = content.grid.cols = 1;
+        content.grid.cells.resize(200);
+        content.grid.rowNames.assign(200, "");
+        content.grid.rowNames[0] = "[0,0]"; // a bracket goes as far down as letters do
+        HeatMap map;
+        map.resize(300, 400); // two pixels a row
+        map.setContent(&content, {});
+        const QImage picture = map.grab().toImage();
+        int first = -1, last = -1;
+        for (int y = 0; y < picture.height(); ++y)
+            for (int x = 0; x < HeatMap::labelWidth() - 6; ++x)
+                if (picture.pixel(x, y) != picture.pixel(0, 0)) first = first < 0 ? y : first, last = y;
+        const int high = QFontMetrics(Theme::instance().font(FontUse::tiny)).tightBoundingRect("[0,0]").height();
+        QVERIFY2(last - first + 1 >= high, qPrintable(QString("%1 of %2").arg(last - first + 1).arg(high)));
+    }
+
     void widgetsHaveTheirNames()
     {
         names({"menuBar", "toolbarRun", "addressBar", "findField", "taskBrowse", "taskDebug", "taskCompare", "taskTrace", "statusState",

@@ -295,9 +295,10 @@ void HeatMapPainter::paintRowNames(bool raw)
 {
     m_painter.setFont(Theme::instance().font(FontUse::tiny));
     const QFontMetrics metrics(m_painter.font());
-    const int least = metrics.height() - 2, every = std::max(1, static_cast<int>(std::ceil(least / m_cellHeight)));
+    const int least = metrics.height(), every = std::max(1, static_cast<int>(std::ceil(least / m_cellHeight)));
     for (int64_t r = 0; r < m_grid.rows; r += every) {
         const QRectF box(0, top(r), HeatMap::labelWidth() - 6, std::max<double>(m_cellHeight, least));
+        if (r > 0 && box.bottom() > m_area.bottom() + 2) break; // half a name says nothing
         m_painter.setPen(themed(Token::text2));
         m_painter.drawText(box, Qt::AlignRight | (m_cellHeight >= least ? Qt::AlignVCenter : Qt::AlignTop),
                            metrics.elidedText(m_content.rowName(m_grid.rowBegin + r), Qt::ElideLeft, HeatMap::labelWidth() - 8));
