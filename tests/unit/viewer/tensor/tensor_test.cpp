@@ -1,4 +1,5 @@
 // The tensor viewer: how elements are written, which part is read, and the panel over a loop.
+#include "engine/base/swapped_bytes.h"
 #include "engine/kernels/cpu/tf_variant.h"
 #include "engine/tensor/compare.h"
 #include "engine/tensor/half.h"
@@ -392,6 +393,37 @@ private slots:
         QCOMPARE(held.grid.rowNames, (std::vector<std::string>{"[0]", "[1]", "[2]"}));
         QVERIFY(held.opened.has_value());
         QCOMPARE(held.opened->view().as<float>()[2], 5.0F);
+    }
+    void whatLiesOnDiskIsSaidAndNotRead()
+    {
+        std::string text = "model tf\ngraph main {\n  any = Const() dtype=i32 value=i32[] -1 : i32[]\n"
+                           "  dims = Const() dtype=i32 value=i32[1] 2097152 : i32[1]\n  half = Const() dtype=f32 value=f32[] 0.5 : f32[]\n"
+                           "  stack = StackV2(any) elem_type=f32 stack_name=\"s\" : resource\n"
+                           "  p0 = Fill(dims, half) T=f32 index_type=i32 : f32[2097152]\n"; // 8 MiB
+        for (int k = 1; k <= 7; ++k)
+            text +=
+                "  p" + std::to_string(k) + " = StackPushV2(stack, p" + std::to_string(k - 1) + ") T=f32 swap_memory=true : f32[2097152]\n";
+        text += "  return p7=p7\n}\n";
+        setSwapping(1, "/var/tmp"); // 32 MiB stay in memory
+        {
+            auto* const backend = new TextBackend(textModel(text.c_str()), {}, false);
+            Document document{std::unique_ptr<Backend>(backend)};
+            executeAndSettle(document, "run");
+            const Array handle = arrayOf<int32_t>(Shape{}, {1 << 30});
+            const auto held = [&](int64_t item) {
+                return *backend->session().ask([&](Inspector& inspector) { return heldBy(inspector, handle.view(), item); });
+            };
+            const HeldValues all = held(-1);
+            QVERIFY2(QString::fromStdString(all.summary).contains(": 7 tensors, "), all.summary.c_str());
+            QVERIFY2(all.summary.ends_with(" of them on disk"), all.summary.c_str());
+            QCOMPARE(all.grid.texts[0], std::string("f32[2097152]"));
+            QCOMPARE(all.grid.texts[1], std::string("on disk"));
+            const HeldValues opened = held(0);
+            QVERIFY(opened.opened.has_value());
+            QCOMPARE(opened.opened->view().as<float>()[2097151], 0.5F);
+            QVERIFY(opened.grid.texts[1].starts_with("0.5 0.5"));
+        }
+        setSwapping(0, "");
     }
     void allElementsAreCountedInParts()
     {
