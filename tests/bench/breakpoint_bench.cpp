@@ -3,6 +3,7 @@
 #include "converters/lsir/lsir.h"
 #include "engine/debug/breakpoints/breakpoint_set.h"
 #include "engine/debug/control/run_control.h"
+#include "engine/debug/timeline.h"
 #include "engine/exec/interpreter.h"
 #include "tests/bench/report.h"
 #include "tests/unit/exec/model_builder.h"

@@ -36,7 +36,11 @@ for line in sys.stdin:
         continue
     path, ours = words[1], float(words[2])
     if os.environ.get("PROFILE") == "fast":
-        delegate = best_ms(path)
+        try:
+            delegate = best_ms(path)
+        except (RuntimeError, ValueError) as error:
+            print(f"litert {path} skipped: {str(error).splitlines()[0][:100]}")
+            continue
         ratios.append(ours / delegate)
         print(f"litert {path} XNNPACK {delegate:.3g} ms")
         print(f"model_ratio {ratios[-1]:.3g} times goal 2 {'met' if ratios[-1] <= 2 else 'missed'}")

@@ -3,6 +3,7 @@
 #include "converters/formats.h"
 #include "engine/api/debug_session.h"
 #include "engine/base/clock.h"
+#include "engine/debug/timeline.h"
 #include "engine/exec/interpreter.h"
 #include "tests/bench/report.h"
 #include "tests/unit/exec/model_builder.h"
