@@ -82,8 +82,9 @@ void feed(GraphEditor& editor, ValueId id)
     TensorType type = editor.value(id).type;
     editor.makeInput(id, editor.value(id).id + ":unfed");
     type.isReference = false;
-    // A placeholder's shape is a promise about what is fed; any other value may be fed in any shape.
-    if (!isPlaceholder) type.shape = Shape::unknownRank();
+    // A placeholder's shape is a promise about what is fed, and so is that of what is an input already (of a selection made before);
+    // any other value may be fed in any shape.
+    if (producer.valid() && !isPlaceholder) type.shape = Shape::unknownRank();
     type.signature.reset();
     editor.setType(id, std::move(type));
     if (!isPlaceholder) return; // a fed placeholder is gone: what waited for it waits no more (TensorFlow's subgraph.cc)
@@ -131,7 +132,7 @@ Status selectRoot(Graph& graph, const RunSelection& wanted)
     for (size_t k = 0; k < fetches.size(); ++k) {
         const Value& value = graph.value(fetches[k]);
         const bool isReference = value.type.isReference && value.role == ValueRole::result;
-        outputs.push_back({wanted.fetches[k], isReference ? readReference(editor, fetches[k]) : fetches[k]});
+        outputs.push_back({isReference ? value.id : wanted.fetches[k], isReference ? readReference(editor, fetches[k]) : fetches[k]});
     }
     editor.setOutputs(std::move(outputs));
     editor.eraseUnneeded(targets);

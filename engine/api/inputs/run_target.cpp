@@ -101,6 +101,7 @@ Result<RunTarget> selectTarget(const Model& model, const std::string& signature)
         addAlias(port, value.name);
         if (model.dialect == Dialect::tf && value.id.find(':') == std::string::npos) addAlias(port, value.id + ":0");
         addAlias(port, returnName);
+        if (value.id == returnName + ":read") port.name = returnName; // a reference that is fetched: run_selection.cpp reads it at the end
         if (bindings == nullptr) return port;
         std::vector<std::string> names;
         for (const SignatureBinding& binding : *bindings)
