@@ -228,6 +228,31 @@ void evaluateAll(const FoldableCone& cone, const ConstantEvaluator& evaluate, st
     }
 }
 
+/// A constant in the place of one result of `producer`, which goes on.
+ValueId appendConstant(GraphEditor& editor, std::string name, TensorAttribute data, OperatorId producer)
+{
+    const TensorType type = data.type;
+    const ValueId made =
+        appendNode(editor, "Const", std::move(name), {}, {{"dtype", type.dtype}, {"value", std::move(data)}}, type, producer);
+    editor.move(editor.value(made).producer, InsertPoint::before(producer));
+    return made;
+}
+
+/// The operator becomes the constant of its only result, under its name: outputs keep theirs. Whose values it read is added to `freed`.
+ValueId becomeConstant(GraphEditor& editor, OperatorId id, TensorAttribute data, std::vector<OperatorId>& freed)
+{
+    for (const ValueId input : editor.op(id).inputs)
+        if (editor.value(input).role == ValueRole::result) freed.push_back(editor.value(input).producer);
+    const TensorType type = data.type;
+    editor.setKind(id, {"tf", "Const"});
+    editor.setInputs(id, {});
+    editor.setControlInputs(id, {});
+    editor.setAttributes(id, {{"dtype", type.dtype}, {"value", std::move(data)}});
+    const ValueId result = editor.op(id).results.front();
+    editor.setType(result, type);
+    return result;
+}
+
 } // namespace
 
 /// fold-constants: results of operators that read nothing but constants, up to 1 MiB each.
@@ -260,14 +285,15 @@ Result<RewriteReport> foldConstants(Model& model, const PassContext& context)
                 report.declined.push_back({name, "the constant would take " + formatBytes(data.data->size())});
                 continue;
             }
-            const TensorType type = data.type;
-            const ValueId made = appendNode(editor, "Const", name + "/folded", {}, {{"dtype", type.dtype}, {"value", std::move(data)}},
-                                            type, value.producer);
-            editor.move(editor.value(made).producer, InsertPoint::before(value.producer));
-            if (std::vector<OperatorId> awaited = cone.awaitedBy(result); !awaited.empty())
-                editor.setControlInputs(editor.value(made).producer, std::move(awaited));
-            editor.replaceUses(result, made);
-            replaced.push_back(value.producer);
+            std::vector<OperatorId> awaited = cone.awaitedBy(result);
+            const ValueId made = before.op(value.producer).results.size() == 1
+                                     ? becomeConstant(editor, value.producer, std::move(data), replaced)
+                                     : appendConstant(editor, name + "/folded", std::move(data), value.producer);
+            if (made != result) {
+                editor.replaceUses(result, made);
+                replaced.push_back(value.producer);
+            }
+            if (!awaited.empty()) editor.setControlInputs(editor.value(made).producer, std::move(awaited));
             report.rewrites.push_back(
                 {"const", before.op(value.producer).kind.name + " " + name, before.id, editor.value(made).id, {name}});
         }
