@@ -4,11 +4,14 @@
 #include "app/wiring/origin_map.h"
 #include "app/wiring/reference_inputs.h"
 #include "app/wiring/tf_target.h"
+#include "engine/base/text.h"
 #include "engine/debug/reference/value_pairing.h"
 #include "engine/exec/make_executor.h"
 #include "engine/ir/origin.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 namespace loopscope::app {
 
@@ -34,6 +37,23 @@ RunMap mapOf(const Model& model, GraphId root, const Model& reference, GraphId r
 
 } // namespace
 
+namespace {
+
+/// Both begin from the same values: what the first runs before anything else runs in the other, too, where that has a node of the name.
+void adoptInitialisers(Model& other, GraphId root, const Model& model)
+{
+    std::istringstream nodes(std::string(attributeString(model.attributes, "init_op", "")));
+    std::istringstream own(std::string(attributeString(other.attributes, "init_op", "")));
+    std::vector<std::string> names(std::istream_iterator<std::string>(own), {});
+    for (std::string name; nodes >> name;)
+        if (std::ranges::find(other.graph(root).operators, name, &Operator::name) != other.graph(root).operators.end() &&
+            std::ranges::find(names, name) == names.end())
+            names.push_back(name);
+    if (!names.empty()) setAttribute(other.attributes, "init_op", join(names, " "));
+}
+
+} // namespace
+
 Status selectAlike(Model& other, const Model& model, const RunTarget& target, const ProofNames& names,
                    const std::vector<std::string>& targets)
 {
@@ -43,6 +63,7 @@ Status selectAlike(Model& other, const Model& model, const RunTarget& target, co
         std::vector<std::string> found;
         for (const Port& port : ports) {
             std::string id = partnerName(names, model.graph(target.graph).value(port.value).id);
+            if (!other.graph(root).findValue(id).valid()) id = partnerName(names, idOf(port.name)); // a reference that is read
             if (other.graph(root).findValue(id).valid()) found.push_back(std::move(id));
         }
         return found;
@@ -51,6 +72,7 @@ Status selectAlike(Model& other, const Model& model, const RunTarget& target, co
     asked.feeds = shared(target.inputs);
     asked.fetches = shared(target.outputs);
     for (const std::string& node : targets) asked.targets.push_back(partnerName(names, node));
+    adoptInitialisers(other, root, model);
     LS_TRY(const RunSelection selection, completeSelection(other, std::move(asked), ""));
     LS_TRY(other, selectForRun(other, root, selection));
     return {};
