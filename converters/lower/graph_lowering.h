@@ -163,6 +163,9 @@ public:
     /// Where branches give different dtypes and one of them only a stand-in, that becomes one of the other's dtype. What the two together
     /// give: where shapes differ, of unknown rank. Errors: unsupported, if both give something, of two dtypes.
     Result<std::vector<TensorType>> matchBranches(GraphId a, GraphId b);
+    /// Whether nobody looks at an element of a value, or of an output, of a lowered graph.
+    bool isStandIn(GraphId graph, ValueId value) const { return m_standIns.contains({graph.index, value.index}); }
+    bool isStandIn(GraphId graph, size_t k) const { return isStandIn(graph, m_result.model.graph(graph).outputs[k].value); }
     int depth = 0;                                               ///< of functions within functions
     bool hasOpenLists = false;                                   ///< whose elements have no shape before the first is written
     int64_t padding() const { return m_hasEmptyLists ? 1 : 0; }  ///< rows before the first element of each list
@@ -177,6 +180,7 @@ private:
     bool m_hasEmptyLists = false, m_hasGrowingArrays = false;
     std::map<int32_t, std::vector<bool>> m_arrayOutputs; ///< by graph
     void addInitialiser(Graph& main);
+    void become(GraphId graph, ValueId standIn, DType dtype);
     std::unordered_set<std::string> m_ids;
     std::set<std::pair<int32_t, int32_t>> m_standIns;                         ///< graph and value
     std::map<std::pair<std::string, std::string>, TensorAttribute> m_initial; ///< by container and shared name

@@ -1,4 +1,5 @@
 #include "converters/lower/lower.h"
+#include "converters/lower/refine_shapes.h"
 
 #include "converters/lower/graph_lowering.h"
 #include "engine/ir/frames.h"
@@ -163,6 +164,22 @@ Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string&
     return id;
 }
 
+/// A stand-in takes the dtype of what the other branch gives; its shape later (refine_shapes.h).
+void ModelLowering::become(GraphId graph, ValueId id, DType dtype)
+{
+    Value& standIn = m_result.model.graph(graph).value(id);
+    standIn.type.dtype = dtype;
+    if (standIn.role == ValueRole::constant) {
+        const std::vector<std::byte> zeros(byteSize(dtype, standIn.type.shape.elementCount()));
+        standIn.constant = std::make_shared<Constant>(Bytes::copyOf(zeros));
+    } else if (standIn.role == ValueRole::result) { // inner branches give it
+        const Operator op = m_result.model.graph(graph).op(standIn.producer);
+        for (const loopscope::Callee& callee : calleesOf(op))
+            if (isStandIn(callee.graph, static_cast<size_t>(standIn.slot)))
+                become(callee.graph, m_result.model.graph(callee.graph).outputs[static_cast<size_t>(standIn.slot)].value, dtype);
+    }
+}
+
 Result<std::vector<TensorType>> ModelLowering::matchBranches(GraphId a, GraphId b)
 {
     std::vector<TensorType> types;
@@ -173,21 +190,14 @@ Result<std::vector<TensorType>> ModelLowering::matchBranches(GraphId a, GraphId 
         if (!first.valid() || !second.valid()) continue;
         TensorType& mine = m_result.model.graph(a).value(first).type;
         TensorType& theirs = m_result.model.graph(b).value(second).type;
-        const auto become = [](Value& standIn, DType dtype) {
-            standIn.type.dtype = dtype;
-            if (standIn.role != ValueRole::constant) return; // an inner branch gives it
-            const std::vector<std::byte> zeros(byteSize(dtype, standIn.type.shape.elementCount()));
-            standIn.constant = std::make_shared<Constant>(Bytes::copyOf(zeros));
-        };
-        const bool isStandIn = m_standIns.contains({a.index, first.index}), isOther = m_standIns.contains({b.index, second.index});
-        if (isOther) become(m_result.model.graph(b).value(second), mine.dtype);
-        else if (isStandIn) become(m_result.model.graph(a).value(first), theirs.dtype);
+        const bool isMine = isStandIn(a, first), isOther = isStandIn(b, second);
+        if (isOther) become(b, second, mine.dtype);
+        else if (isMine) become(a, first, theirs.dtype);
         else if (mine.dtype != theirs.dtype) // optionals, which hold what they like
             return Error(ErrorCode::unsupported, "result " + std::to_string(k) + " is " + std::string(dtypeName(mine.dtype)) +
                                                      " in one branch and " + std::string(dtypeName(theirs.dtype)) + " in another");
-        types.back() = isStandIn ? theirs : mine;
-        if (!isStandIn && !isOther && mine.dynamicShape() != theirs.dynamicShape())
-            types.back() = TensorType(mine.dtype, Shape::unknownRank());
+        types.back() = isMine ? theirs : mine;
+        if (mine.dynamicShape() != theirs.dynamicShape()) types.back() = TensorType(mine.dtype, Shape::unknownRank());
     }
     return types;
 }
@@ -280,6 +290,7 @@ Result<LoweredModel> ModelLowering::lower(GraphId root)
     }
     addInitialiser(lowering.graph());
     put(id, std::move(lowering.graph()));
+    refineShapes(m_result.model, m_standIns);
     return std::move(m_result);
 }
 

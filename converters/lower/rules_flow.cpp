@@ -79,7 +79,9 @@ Status finishCall(GraphLowering& l, std::string kind, std::vector<ValueId> input
     for (size_t k = 0; k < types.size(); ++k) {
         if (isArray(k)) continue;
         const TensorType& declared = l.declared(static_cast<int>(k));
-        if (declared.dtype != DType::variant && declared.dtype != DType::unknown) types[k] = declared;
+        if (declared.dtype == DType::variant || declared.dtype == DType::unknown) continue;
+        if (types[k].dtype == declared.dtype && types[k].shape.hasRank() && !declared.shape.hasRank()) continue; // it knows more
+        types[k] = declared;
     }
     LS_TRY(const std::vector<ValueId> results,
            l.emitAll({"tfl", std::move(kind)}, std::move(inputs), std::move(attributes), std::move(types), resultNames(l)));
@@ -102,8 +104,11 @@ Status branch(GraphLowering& l)
     LS_TRY(const GraphId otherwise,
            l.model().calleeOf({calleeOf(l, "else_branch"), types, 0, false, false, arrays, known}, l.place() + ":else"));
     LS_TRY(std::vector<TensorType> results, l.model().matchBranches(then, otherwise));
-    return finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
-                      std::move(results), l.model().outputArrays(then));
+    LS_CHECK_OK(finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
+                           std::move(results), l.model().outputArrays(then)));
+    for (size_t k = 0; k < l.op().results.size(); ++k)
+        if (l.model().isStandIn(then, k) && l.model().isStandIn(otherwise, k)) l.markStandIn(l.valueOf(l.op().results[k]));
+    return {};
 }
 
 Status loop(GraphLowering& l)
@@ -215,6 +220,7 @@ Status unread(GraphLowering& l)
     const std::vector<std::byte> zeros =
         isText ? packStrings(std::vector<std::string>(static_cast<size_t>(*count))) : std::vector<std::byte>(byteSize(dtype, *count));
     l.bind(0, l.constant(TensorType(dtype, shape), std::make_shared<Constant>(Bytes::copyOf(zeros)), l.op().name));
+    if (shape.elementCount() == 0 && !isText) l.markStandIn(l.valueOf(l.op().results[0]));
     return {};
 }
 
