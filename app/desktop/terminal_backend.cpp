@@ -126,6 +126,7 @@ Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& 
     } else if (isModel) { // the subject of a recording knows what it was recorded from
         LS_TRY(subject, openSubject(arguments));
     }
+    subject.inputs = inputsByName(subject.target, subject.inputs); // a field for each input
     backend->m_path = arguments.has("trace") ? arguments.text("trace") : arguments.positionals.front();
     backend->m_against = against;
     backend->m_hash = hashOf(backend->m_path);

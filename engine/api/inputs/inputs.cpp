@@ -444,6 +444,48 @@ Result<Array> bindInput(const Port& port, std::string_view source, uint64_t seed
     return std::move(input.arrays.front());
 }
 
+namespace {
+
+struct ArchiveEntry {
+    const Port* port;
+    std::string key;
+};
+
+/// What a whole archive gives to which input: keys are names, or positions.
+Result<std::vector<ArchiveEntry>> entriesOf(const RunTarget& target, const std::string& path)
+{
+    LS_TRY(const NpzFile archive, NpzFile::open(path));
+    std::vector<ArchiveEntry> entries;
+    for (const Port& port : target.inputs) {
+        std::string key = archive.has(std::to_string(port.index)) ? std::to_string(port.index) : "";
+        for (const std::string& alias : port.aliases)
+            if (archive.has(alias)) key = alias;
+        if (!key.empty()) entries.push_back({&port, std::move(key)});
+    }
+    return entries;
+}
+
+} // namespace
+
+std::vector<std::string> inputsByName(const RunTarget& target, const std::vector<std::string>& options)
+{
+    std::vector<std::string> named;
+    for (const std::string& text : options) {
+        const Result<InputOption> option = splitInputOption(text);
+        const bool isArchive = option.ok() && option->name.empty() && fileKind(option->source, option->form) == FileKind::zip;
+        const Result<std::vector<ArchiveEntry>> entries =
+            isArchive ? entriesOf(target, option->source) : Result<std::vector<ArchiveEntry>>(std::vector<ArchiveEntry>());
+        if (!entries.ok() || entries->empty()) {
+            named.push_back(text); // who binds it says what is wrong
+            continue;
+        }
+        const std::string rest = text.substr(text.find(option->source) + option->source.size()); // how it is read
+        for (const ArchiveEntry& entry : *entries)
+            named.push_back("\"" + entry.port->name + "\"=" + option->source + ":" + entry.key + rest);
+    }
+    return named;
+}
+
 Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::string>& options, uint64_t seed, int64_t runs,
                                const BoundInputs* last)
 {
@@ -463,16 +505,11 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
             continue;
         }
         if (option.name.empty() && fileKind(option.source, option.form) == FileKind::zip) {
-            // A whole archive: keys are names, or positions.
-            LS_TRY(const NpzFile archive, NpzFile::open(option.source));
-            for (const Port& port : target.inputs) {
-                const size_t index = placeOf(port);
-                std::string key = archive.has(std::to_string(port.index)) ? std::to_string(port.index) : "";
-                for (const std::string& alias : port.aliases)
-                    if (archive.has(alias)) key = alias;
-                if (key.empty()) continue;
+            LS_TRY(const std::vector<ArchiveEntry> entries, entriesOf(target, option.source));
+            for (const ArchiveEntry& entry : entries) {
+                const size_t index = placeOf(*entry.port);
                 chosen[index] = option;
-                chosen[index].source += ":" + key;
+                chosen[index].source += ":" + entry.key;
                 given[index] = true;
             }
             continue;

@@ -64,6 +64,9 @@ Result<Array> randomArray(DType dtype, const Shape& shape, uint64_t seed, const 
 /// `7`, `7[-1,1]`, `7[0,9]:[4,2]`, `rand…`: what follows `@`. `position` keeps inputs that share `@rand` apart.
 Result<Array> randomFromText(std::string_view text, const TensorType& type, uint64_t defaultSeed, int position, bool& usedSeed);
 
+/// The same options with a whole archive (`in.npz`) as one option for each input that it has something for. What cannot be read stays.
+std::vector<std::string> inputsByName(const RunTarget& target, const std::vector<std::string>& options);
+
 /// The shape to use where a declared one has unknown dimensions: each becomes 1.
 Shape concreteShape(const TensorType& type);
 

@@ -22,6 +22,7 @@
 namespace loopscope::app {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 RunTarget targetOf(const std::vector<std::pair<std::string, TensorType>>& inputs)
@@ -209,6 +210,8 @@ TEST_F(Inputs, archives_by_key_name_or_position)
     ASSERT_TRUE(whole.ok()) << whole.error().message();
     EXPECT_EQ(elementsText(whole->inputs[0].forRun(0).view()), "[1 2]");
     EXPECT_EQ(elementsText(whole->inputs[1].forRun(0).view()), "[3 4]");
+    EXPECT_THAT(inputsByName(targetOf({{"x", type}, {"y", type}, {"z", type}}), {path("a.npz") + ":cast", "z=@7", path("none.npz")}),
+                ElementsAre("\"x\"=" + path("a.npz") + ":0:cast", "\"y\"=" + path("a.npz") + ":y:cast", "z=@7", path("none.npz")));
 }
 
 TEST_F(Inputs, raw_files_hold_exactly_the_bytes_of_all_runs)
