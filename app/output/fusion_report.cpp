@@ -98,8 +98,8 @@ Result<ReportPage> pageOf(const std::string& title, const Model& before, const M
     }
     const Partners partners = partnersByOrigin(before, after);
     report.partners = partners.count();
-    LS_TRY(report.before, drawGraph(before, "", "Before", partners, partners.before));
-    LS_TRY(report.after, drawGraph(after, "", "After", partners, partners.after));
+    LS_TRY(report.before, drawGraph(before, "", "Before", partners, partners.before, SourceNodes::hidden));
+    LS_TRY(report.after, drawGraph(after, "", "After", partners, partners.after, SourceNodes::hidden));
     report.tables = tablesOf(after, told, &partners);
     return report;
 }

@@ -8,12 +8,14 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace loopscope::app {
 
 namespace {
 
 constexpr size_t kDrawnWhole = 2'000; ///< operators of a model of which everything is drawn
+constexpr size_t kDrawnFlat = 400;    ///< of one that is drawn without groups of names
 constexpr size_t kNamedMembers = 8;   ///< of a folded group that the page finds
 
 class PartnerFinder {
@@ -142,10 +144,21 @@ private:
     int m_firstAfter = 0;
 };
 
-size_t operatorCount(const Model& model)
+/// Operators of a graph and of all that it calls, each graph once; without those that only give constants.
+size_t operatorsUnder(const Model& model, GraphId root)
 {
+    std::vector<char> isReached(model.graphs.size(), 0);
+    std::vector<GraphId> open = {root};
     size_t count = 0;
-    for (const Graph& graph : model.graphs) count += graph.operators.size();
+    while (!open.empty()) {
+        const GraphId graph = open.back();
+        open.pop_back();
+        if (!model.hasGraph(graph) || std::exchange(isReached[static_cast<size_t>(graph.index)], char{1}) != 0) continue;
+        for (const Operator& op : model.graph(graph).operators) {
+            count += op.kind.name == "Const" || op.kind.name == "ReadVariableOp" || op.kind.name == "VarHandleOp" ? 0 : 1;
+            for (const Callee& callee : calleesOf(op)) open.push_back(callee.graph);
+        }
+    }
     return count;
 }
 
@@ -172,11 +185,14 @@ int Partners::find(const Model& model, const Side& side, std::string_view graph,
 Partners partnersByOrigin(const Model& before, const Model& after) { return PartnerFinder(before, after).find(); }
 
 Result<ReportPicture> drawGraph(const Model& model, std::string_view root, std::string heading, const Partners& partners,
-                                const Partners::Side& side)
+                                const Partners::Side& side, SourceNodes sources)
 {
     viewer::ViewState view = viewer::initialView(model);
     if (!root.empty()) view.root = root;
-    view.allExpanded = operatorCount(model) <= kDrawnWhole;
+    const size_t operators = operatorsUnder(model, model.findGraph(view.root).valid() ? model.findGraph(view.root) : GraphId(0));
+    view.allExpanded = operators <= kDrawnWhole;
+    view.groupByNames = operators > kDrawnFlat;
+    view.hideSources = view.showKinds = sources == SourceNodes::hidden;
     const viewer::TextMeasure measure = viewer::approximateTextMeasure();
     LS_TRY(const std::shared_ptr<const viewer::Scene> scene, viewer::buildScene(model, view, measure));
     const auto numberOf = [&](GraphId graph, OperatorId op) {

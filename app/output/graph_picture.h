@@ -5,6 +5,7 @@
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,13 @@ struct Partners {
 /// By Operator::origin, which every rewrite keeps (docs/transform.md), and by what raised functions say of their inputs.
 Partners partnersByOrigin(const Model& before, const Model& after);
 
+/// Whether nodes of TensorFlow graphs that only give constants are drawn; in files of TFLite these are no operators. Without them the
+/// nodes show what they compute.
+enum class SourceNodes : uint8_t { drawn, hidden };
+
 /// The graph that `root` names (empty: the primary one) with all that it calls drawn inside, as `export-graph` draws it; large graphs with
 /// groups folded, which the note says. `side`: the model's of `partners`. Errors: of Graphviz.
 Result<ReportPicture> drawGraph(const Model& model, std::string_view root, std::string heading, const Partners& partners,
-                                const Partners::Side& side);
+                                const Partners::Side& side, SourceNodes sources = SourceNodes::drawn);
 
 } // namespace loopscope::app

@@ -82,11 +82,15 @@ SceneBuilder::Emission SceneBuilder::emitGraph(GraphId id, const std::string& pr
     emission.producer.assign(graph.values.size(), -1);
     emission.nodeOf.assign(graph.operators.size(), -1);
     emission.inlinedAs.assign(graph.operators.size(), -1);
-    const std::vector<bool> folded = foldInvariants ? foldedInvariants(graph) : std::vector<bool>(graph.inputs.size(), false);
+    const std::vector<bool> folded = foldedInputs(graph, foldInvariants);
     const auto invariants = static_cast<size_t>(std::count(folded.begin(), folded.end(), true));
     int together = -1;
     for (size_t k = 0; k < graph.inputs.size(); ++k) {
-        if (folded[k] && together < 0) together = addInvariantPill(NodeKind::input, emission, invariants);
+        if (folded[k] && together < 0)
+            together = addTogether(NodeKind::input, emission,
+                                   std::to_string(invariants) + (foldInvariants    ? " invariant"
+                                                                 : invariants == 1 ? " variable"
+                                                                                   : " variables"));
         const int pill = folded[k] ? together : addPill(NodeKind::input, emission, graph.inputs[k], k);
         if (folded[k]) m_scene.nodeById.emplace(prefix + ">" + graph.value(graph.inputs[k]).id, pill);
         emission.inputs.push_back(pill);
@@ -96,14 +100,24 @@ SceneBuilder::Emission SceneBuilder::emitGraph(GraphId id, const std::string& pr
     emitOperators(emission, groups, depth);
     together = -1;
     for (size_t k = 0; k < graph.outputs.size(); ++k) {
-        const bool isFolded = k < folded.size() && folded[k];
-        if (isFolded && together < 0) together = addInvariantPill(NodeKind::output, emission, invariants);
+        const bool isFolded = foldInvariants && k < folded.size() && folded[k];
+        if (isFolded && together < 0) together = addTogether(NodeKind::output, emission, std::to_string(invariants) + " invariant");
         emission.outputs.push_back(isFolded ? together : addPill(NodeKind::output, emission, graph.outputs[k].value, k));
     }
     emitEdges(emission);
     if (emission.frames) bindFrames(emission);
     m_open.pop_back();
     return emission;
+}
+
+/// Inputs that have no pill of their own: what a loop's body only hands on, and variables where sources are not shown.
+std::vector<bool> SceneBuilder::foldedInputs(const Graph& graph, bool isBody) const
+{
+    if (isBody) return foldedInvariants(graph);
+    std::vector<bool> folded(graph.inputs.size(), false);
+    for (size_t k = 0; k < folded.size(); ++k)
+        folded[k] = m_view.hideSources && graph.inputs[k].valid() && graph.value(graph.inputs[k]).type.dtype == DType::resource;
+    return folded;
 }
 
 OpGroups SceneBuilder::groupsOf(Emission& emission)
@@ -130,6 +144,34 @@ OpGroups SceneBuilder::groupsOf(Emission& emission)
     return groups;
 }
 
+namespace {
+
+/// Nodes of TensorFlow that only give constants: Const, handles of variables, and what reads or hands on those.
+std::vector<char> sourcesOf(const Graph& graph)
+{
+    std::vector<char> isSource(graph.operators.size(), 0);
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+        const Operator& op = graph.operators[o];
+        const bool begins = op.kind.name == "Const" || op.kind.name == "VarHandleOp" || op.kind.name == "VariableV2";
+        const bool handsOn = op.kind.name == "ReadVariableOp" || op.kind.name == "Identity";
+        const auto isGiven = [&](ValueId input) {
+            if (!input.valid()) return false;
+            if (graph.value(input).role == ValueRole::input) return graph.value(input).type.dtype == DType::resource;
+            if (graph.value(input).role != ValueRole::result) return false;
+            const OperatorId producer = graph.value(input).producer;
+            return producer.valid() && isSource[at(producer.index)] != 0; // of graphs in order, as those of files are
+        };
+        isSource[o] = op.kind.dialect == "tf" && op.controlInputs.empty() &&
+                      (begins || (handsOn && op.inputs.size() == 1 && isGiven(op.inputs.front())));
+    }
+    for (const GraphOutput& output : graph.outputs) // what is asked for is drawn
+        if (output.value.valid() && graph.value(output.value).role == ValueRole::result)
+            if (const OperatorId producer = graph.value(output.value).producer; producer.valid()) isSource[at(producer.index)] = 0;
+    return isSource;
+}
+
+} // namespace
+
 void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int depth)
 {
     const Graph& graph = m_model.graph(emission.graph);
@@ -139,8 +181,10 @@ void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int
     std::vector<char> met(groups.groups.size(), 0);
     std::vector<int> path;
     m_scene.groups += static_cast<int64_t>(groups.groups.size());
+    const std::vector<char> isHidden = m_view.hideSources ? sourcesOf(graph) : std::vector<char>(graph.operators.size(), 0);
     for (size_t o = 0; o < graph.operators.size(); ++o) {
         if ((o & 1023U) == 0 && m_progress.stop.stop_requested()) return;
+        if (isHidden[o] != 0) continue;
         const OperatorId id(static_cast<int64_t>(o));
         const Operator& op = graph.operators[o];
         path.clear();
@@ -219,6 +263,7 @@ void SceneBuilder::addConstants(Emission& emission, const Operator& op)
 void SceneBuilder::addValueEdges(const Emission& emission, ValueId value, int to, EdgeStyle style, int actual)
 {
     if (!value.valid() || to < 0) return;
+    if (m_view.hideSources && m_model.graph(emission.graph).value(value).type.dtype == DType::resource) return;
     const int values = static_cast<int>(m_model.graph(emission.graph).values.size());
     for (const int from : producersOf(emission, value)) {
         if (from == to) continue;

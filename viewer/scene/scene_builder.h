@@ -65,7 +65,8 @@ private:
     int addNode(SceneNode node);
     int addRegion(SceneRegion region);
     int addPill(NodeKind kind, const Emission& emission, ValueId value, size_t number);
-    int addInvariantPill(NodeKind kind, const Emission& emission, size_t count);
+    /// One pill for several values.
+    int addTogether(NodeKind kind, const Emission& emission, std::string name);
     int addOperator(const Emission& emission, OperatorId op, const std::string& address, std::string_view scope);
     int addGroupNode(const Emission& emission, const OpGroup& group, int region);
     std::string attributeLine(const Graph& graph, const Operator& op) const;
@@ -81,6 +82,7 @@ private:
     void addConstants(Emission& emission, const Operator& op);
     void addValueEdges(const Emission& emission, ValueId value, int to, EdgeStyle style = EdgeStyle::data, int actual = -1);
     std::vector<int> producersOf(const Emission& emission, ValueId value) const;
+    std::vector<bool> foldedInputs(const Graph& graph, bool isBody) const;
     OpGroups groupsOf(Emission& emission);
     bool isOpen(const std::string& id) const { return (m_view.allExpanded && !m_view.folded.contains(id)) || m_view.expanded.contains(id); }
     bool opensCallee(const std::string& site, const CallForm& form, int depth) const;

@@ -73,7 +73,7 @@ SceneBuilder::Emission SceneBuilder::emitCallee(Emission& caller, const CallPlac
     // The actuals stand in front of the pills in listing order.
     std::vector<int> actuals;
     const bool isBody = m_scene.regions[at(region)].kind == RegionKind::loop;
-    const std::vector<bool> folded = isBody ? foldedInvariants(inner) : std::vector<bool>(inner.inputs.size(), false);
+    const std::vector<bool> folded = foldedInputs(inner, isBody);
     const size_t first = static_cast<size_t>(call.form.firstArgument);
     const std::string prefix = call.site + ":" + callee.role;
     for (size_t k = 0; k < inner.inputs.size() && first + k < op.inputs.size(); ++k) {

@@ -181,6 +181,9 @@ private:
         std::string name = html(elided(n.unknown ? "'" + n.name + "'" : n.name, room, m_measure, TextStyle::name));
         if (n.custom) name = "<I>" + name + "</I>";
         if (n.kind == NodeKind::group) name = "<B>" + name + "</B>";
+        if (n.kind == NodeKind::op && !n.detail.empty())
+            tail += "<BR ALIGN=\"LEFT\"/>&#160;<FONT POINT-SIZE=\"8\" COLOR=\"" + std::string(kMuted) + "\">" +
+                    html(elided(n.detail, n.rect.width - 16, m_measure, TextStyle::monoSmall)) + "</FONT><BR ALIGN=\"LEFT\"/>";
         const std::string fill = m_classes.fill ? m_classes.fill(n) : std::string();
         m_text += " shape=none style=\"\" label=<<TABLE BORDER=\"1\" COLOR=\"" + std::string(kLine) + "\" BGCOLOR=\"" +
                   (fill.empty() ? "white" : fill) + "\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>";

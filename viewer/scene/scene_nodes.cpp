@@ -25,6 +25,14 @@ std::string shortName(std::string_view name, std::string_view scope)
     return std::string(name);
 }
 
+/// The last two parts of a name: "functional_1/conv2d/Conv2D" → "conv2d/Conv2D".
+std::string nameEnd(std::string_view name)
+{
+    const size_t last = name.rfind('/');
+    const size_t before = last == std::string_view::npos || last == 0 ? last : name.rfind('/', last - 1);
+    return std::string(before == std::string_view::npos ? name : name.substr(before + 1));
+}
+
 } // namespace
 
 std::string shapeText(const TensorType& type)
@@ -112,14 +120,14 @@ int SceneBuilder::addPill(NodeKind kind, const Emission& emission, ValueId value
     return addNode(std::move(node));
 }
 
-int SceneBuilder::addInvariantPill(NodeKind kind, const Emission& emission, size_t count)
+int SceneBuilder::addTogether(NodeKind kind, const Emission& emission, std::string name)
 {
     SceneNode node;
     node.kind = kind;
     node.graph = emission.graph;
     node.region = emission.region;
     node.id = emission.prefix + (kind == NodeKind::input ? ">" : "<") + "*invariant";
-    node.name = std::to_string(count) + " invariant";
+    node.name = std::move(name);
     node.rect.width = std::max(kNarrowest, textWidth(node.name, TextStyle::name) + 20);
     node.rect.height = kind == NodeKind::input ? 28 : m_view.dense ? 16 : 18;
     return addNode(std::move(node));
@@ -161,6 +169,10 @@ int SceneBuilder::addOperator(const Emission& emission, OperatorId id, const std
     node.unknown = op.kind.dialect != "tf" && !node.custom && findOp(op.kind) == nullptr;
     node.call = !calleesOf(op).empty();
     if (m_view.showAttributes) node.detail = attributeLine(graph, op);
+    if (m_view.showKinds && !op.name.empty()) {
+        node.name = op.kind.name;
+        node.detail = nameEnd(op.name);
+    }
     double width = textWidth(node.name, TextStyle::name);
     if (!node.index.empty()) width += 4 + textWidth(node.index, TextStyle::index);
     if (node.unknown) width += 8;

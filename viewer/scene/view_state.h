@@ -21,7 +21,9 @@ struct ViewState {
     bool groupByNames = true;       ///< groups from tensor or node names, where the graph is large enough to want them
     bool allExpanded = false;
     bool showConstants = false;
+    bool hideSources = false; ///< TensorFlow's nodes that only give constants (Const, a variable that is read) are left out
     bool showAttributes = false;
+    bool showKinds = false; ///< named nodes show what they compute, and the end of their name below
     bool showNames = false; ///< tensor names on edges
     bool leftToRight = false;
     bool rows = false;  ///< one operator a row, in listing order, instead of a layered layout

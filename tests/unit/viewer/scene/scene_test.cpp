@@ -266,6 +266,37 @@ graph body(x: f32[2], y: f32[2]) {
     EXPECT_FALSE(actuals[0]->rect.intersects(actuals[1]->rect));
 }
 
+TEST(Scene, SourcesAreLeftOutAndKindsShown)
+{
+    const Result<Model> model = parseModel(R"(
+lsir 1
+model tf
+graph main {
+  x = Placeholder() dtype=f32 shape=shape[2] : f32[2]
+  block/v = VarHandleOp() container="" dtype=f32 shape=shape[2] shared_name="v" : resource
+  two = Const() dtype=f32 value=f32[] 2.0 : f32[]
+  f = StatefulPartitionedCall(x, block/v) Tin=[f32, resource] Tout=[f32] f=@f : f32[2]
+  net/block/y = Mul(f, two) T=f32 : f32[2]
+}
+graph f(a: f32[2], v: resource) {
+  now = ReadVariableOp(v) dtype=f32 : f32[2]
+  b = AddV2(a, now) T=f32 : f32[2]
+  return b=b
+}
+)",
+                                           "sources");
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    ViewState view = initialView(*model);
+    view.allExpanded = view.hideSources = view.showKinds = true;
+    const auto scene = buildScene(*model, view, approximateTextMeasure());
+    ASSERT_TRUE(scene.ok()) << scene.error().message();
+    std::vector<std::string> shown;
+    for (const SceneNode& node : (*scene)->nodes)
+        if (node.kind == NodeKind::op || node.kind == NodeKind::input)
+            shown.push_back(node.name + (node.detail.empty() ? "" : " " + node.detail));
+    EXPECT_EQ(shown, (std::vector<std::string>{"Placeholder x", "a", "1 variable", "AddV2 b", "Mul block/y"}));
+}
+
 TEST(Scene, ManyLoopVariablesShareOneBundle)
 {
     for (const int count : {12, 13}) {
