@@ -29,10 +29,10 @@ Stop Inspector::stopAt(StopReport report) const
             loud = loud || reason.cause != StopCause::stepDone;
             continue;
         }
-        const Result<BreakpointInfo> info = m_breakpoints.get(reason.number);
+        const std::optional<BreakpointSet::Reaction> reaction = m_breakpoints.reactionOf(reason.number);
         any = true;
-        loud = loud || !info.ok() || !info->quiet;
-        if (info.ok()) stop.commands.insert(stop.commands.end(), info->commands.begin(), info->commands.end());
+        loud = loud || !reaction || !reaction->quiet;
+        if (reaction) stop.commands.insert(stop.commands.end(), reaction->commands.begin(), reaction->commands.end());
     }
     stop.quiet = any && !loud;
     return stop;

@@ -291,6 +291,14 @@ Result<BreakpointInfo> BreakpointSet::get(int number) const
     return m_impl->infoOf(*breakpoint);
 }
 
+std::optional<BreakpointSet::Reaction> BreakpointSet::reactionOf(int number) const
+{
+    m_impl->noteProgress();
+    const Breakpoint* const breakpoint = m_impl->find(number);
+    if (breakpoint == nullptr) return std::nullopt;
+    return Reaction{breakpoint->kind && breakpoint->spec.quiet, breakpoint->commands};
+}
+
 std::string BreakpointSet::save() const
 {
     std::string text;

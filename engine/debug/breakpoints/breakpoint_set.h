@@ -66,6 +66,12 @@ public:
     /// it stood afterwards.
     std::vector<BreakpointInfo> list() const;
     Result<BreakpointInfo> get(int number) const;
+    /// What is done at its stops; none: there is no such breakpoint. Unlike `get`, which counts hits, this runs nothing.
+    struct Reaction {
+        bool quiet = false;
+        std::vector<std::string> commands;
+    };
+    std::optional<Reaction> reactionOf(int number) const;
     /// The commands that make the set again, one per line.
     std::string save() const;
     /// Reads what save() wrote. Lines that no longer resolve come back disabled with their reason. Errors: usage, with the line.
