@@ -255,9 +255,12 @@ Result<RewriteReport> raiseControlFlow(Model& model, const RaiseOptions& options
         if (!hasFramesOrSwitches(model.graph(id))) continue;
         if (g == 0 && !(options.fetches.empty() && options.targets.empty())) leaveOut(model, id, options);
         // If and While take handles. What takes references and has no such form may well be outside of them.
-        LS_CHECK_OK(useResourceVariables(model, id, options.fetches));
+        LS_TRY(ResourceVariables variables, useResourceVariables(model, id, options.fetches));
+        const size_t declined = report.declined.size();
         Status status = raiseGraph(model, id, options, report);
         if (!status.ok()) return std::move(status).takeError();
+        if (report.declined.size() > declined) // why there still are references
+            for (auto& [where, reason] : variables.without) report.declined.push_back({std::move(where), std::move(reason)});
     }
     return report;
 }

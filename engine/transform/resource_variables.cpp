@@ -1,6 +1,7 @@
 // References become handles in two steps: first what makes references or hands them on, then who reads values through them.
 #include "engine/transform/resource_variables.h"
 
+#include "engine/ir/frames.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_registry.h"
 #include "engine/transform/graph_editor.h"
@@ -86,6 +87,7 @@ public:
             if (touches && !isVariable(op) && !isFlow(op) && !formOf(op))
                 found.emplace_back(op.name, op.kind.name + " takes or gives a reference, and has no form that takes a handle");
         }
+        addRaces(found);
         return found;
     }
 
@@ -110,6 +112,61 @@ public:
     }
 
 private:
+    /// An Identity hands a reference on, and who reads it looks at the variable late; a handle is read at once. With a loop that writes the
+    /// variable and nothing that orders the two, that makes a difference.
+    void addRaces(std::vector<std::pair<std::string, std::string>>& found) const
+    {
+        const FrameAnalysis frames = analyzeFrames(m_editor.graph());
+        if (frames.frames.size() < 2) return;
+        std::vector<std::pair<OperatorId, OperatorId>> writes; // in loops: who, which variable
+        for (const OperatorId id : m_ids)
+            if (frames.frameOf[static_cast<size_t>(id.index)] != 0 && formOf(m_editor.op(id)) &&
+                m_editor.op(id).kind.name != "IsVariableInitialized")
+                if (const OperatorId variable = variableOf(m_editor.op(id).inputs[0]); variable.valid()) writes.emplace_back(id, variable);
+        for (const OperatorId id : m_ids) {
+            const Operator& op = m_editor.op(id);
+            if (writes.empty() || op.kind != Kind{"tf", "Identity"} || frames.frameOf[static_cast<size_t>(id.index)] != 0) continue;
+            const OperatorId variable = variableOf(op.inputs[0]);
+            for (const auto& [write, written] : writes)
+                if (variable.valid() && written == variable && !waitsFor(id, write) && !waitsFor(write, id)) {
+                    found.emplace_back(op.name, "it reads '" + m_editor.op(variable).name + "', which '" + m_editor.op(write).name +
+                                                    "' writes in a loop, and nothing orders the two");
+                    break;
+                }
+        }
+    }
+
+    /// The variable that a reference leads to through Enters, Switches and the like; invalid: to none, or to one of several.
+    OperatorId variableOf(ValueId reference) const
+    {
+        for (size_t steps = 0; reference.valid() && steps < m_ids.size(); ++steps) {
+            const OperatorId producer = m_editor.value(reference).producer;
+            if (!producer.valid()) return {};
+            if (isVariable(m_editor.op(producer))) return producer;
+            if (!isFlow(m_editor.op(producer)) && !formOf(m_editor.op(producer))) return {};
+            reference = m_editor.op(producer).inputs[0];
+        }
+        return {};
+    }
+
+    bool waitsFor(OperatorId id, OperatorId other) const
+    {
+        std::unordered_set<OperatorId> seen = {id};
+        std::vector<OperatorId> open = {id};
+        while (!open.empty()) {
+            const Operator& op = m_editor.op(open.back());
+            open.pop_back();
+            std::vector<OperatorId> before = op.controlInputs;
+            for (const ValueId input : op.inputs)
+                if (input.valid() && m_editor.value(input).producer.valid()) before.push_back(m_editor.value(input).producer);
+            for (const OperatorId next : before) {
+                if (next == other) return true;
+                if (seen.insert(next).second) open.push_back(next);
+            }
+        }
+        return false;
+    }
+
     void note(ValueId value) { m_variables.emplace(value.index, m_editor.value(value).type); }
     bool isReference(ValueId value) const { return value.valid() && m_variables.contains(value.index); }
     DType dtypeOf(ValueId value) const { return m_variables.at(value.index).dtype; }
