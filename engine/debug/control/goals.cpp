@@ -59,6 +59,10 @@ bool PlaceGoal::beforeOperator(const OperatorEvent&, Tick tick)
             here->target = TargetKind::invocation;
             here->op = {};
         }
+        // Of a frame of which no iteration is said the first in which the run comes there.
+        const std::vector<AddressStep>& wanted = m_place.address.steps;
+        for (size_t k = 0; k < std::min(here->steps.size(), wanted.size()); ++k)
+            if (wanted[k].iteration < 0) here->steps[k].iteration = wanted[k].iteration;
         // As texts: a name reads as that of a value, too.
         return counts(tick) && toString(*here) == toString(m_place.address) && meet(tick);
     }

@@ -84,6 +84,11 @@ Result<RunSearch::Found> RunSearch::find(const ResolvedAddress& place, Error& ab
         absence = Error(ErrorCode::usage, "graph '" + m_target.model.graph(place.graph).id + "' has no operators to stop before");
         return Found::absent;
     }
+    if (const Graph& graph = m_target.model.graph(place.graph);
+        place.value.valid() && !place.op.valid() && graph.value(place.value).role == ValueRole::absent) {
+        absence = Error(ErrorCode::usage, "nothing writes it: what is asked for does not need it").at(toString(place.address));
+        return Found::absent;
+    }
     PlaceGoal goal(m_target.executor, place);
     if (const auto* const recording = goal.isOrdered() ? dynamic_cast<const Seeking*>(&m_target.executor) : nullptr) {
         LS_CHECK_OK(seek(goal.order(), recording->lastTick()));
