@@ -193,8 +193,8 @@ std::vector<CommandSpec> proofCommands()
          "Whether two programs compute the same, value by value, on given and drawn inputs; in folders of golden cases each. Exit code 1 "
          "if not.",
          "loopscope prove samples/text/collatz.lsir --against fast -i x=27",
-         with(with({"samples", "minimize", "pair", "against", "bitwise", "filter", "jobs", "case-timeout"}, kTolerance), kRunning), 1, 2,
-         runProve},
+         with(with({"samples", "minimize", "pair", "against", "bitwise", "filter", "jobs", "case-timeout", "force"}, kTolerance), kRunning),
+         1, 2, runProve},
     };
 }
 

@@ -70,7 +70,7 @@ constexpr std::array kOptions = {
     OptionSpec{"color", 0, "auto|always|never", "auto", "colour", false},
     OptionSpec{"progress", 0, "auto|never|plain", "auto", "progress line on stderr", false},
     OptionSpec{"no-pager", 0, "", "", "never page", false},
-    OptionSpec{"force", 0, "", "", "overwrite existing outputs; fuse: keep what misses its class", false},
+    OptionSpec{"force", 0, "", "", "overwrite existing outputs; fuse: keep what misses its class; prove: of no effect", false},
     OptionSpec{"quiet", 'q', "", "", "errors only", false},
     OptionSpec{"verbose", 'v', "", "", "timings and decisions", false},
     OptionSpec{"jobs", 0, "N", "cores", "cases at a time", false},
