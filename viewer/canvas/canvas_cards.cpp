@@ -97,7 +97,7 @@ void CanvasCards::paintFrame(QPainter& painter, const QRectF& box, const QString
     painter.setPen(QPen(themed(Token::accent), 1));
     painter.setBrush(themed(Token::surface));
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-    const Label& shape = m_picture.labels.label(type, Face::mono);
+    const Label shape = m_picture.labels.label(type, Face::mono);
     const bool oneLine = box.width() > 120 && !type.isEmpty();
     const double tall = lineHeight(Face::group, 16);
     if (oneLine)
@@ -245,7 +245,7 @@ void CanvasCards::paintBinding(QPainter& painter, const SceneRegion& loop, size_
     for (size_t i = 0; i < rows.size(); ++i) {
         const QRectF line(box.x() + 8, box.y() + head + tall * static_cast<double>(i), box.width() - 16, tall);
         drawLabelIn(painter, m_picture.labels.label(rows[i].name, Face::name), line, Qt::AlignLeft, themed(Token::text2));
-        const Label& label = m_picture.labels.label(rows[i].text, Face::mono, line.width() - names);
+        const Label label = m_picture.labels.label(rows[i].text, Face::mono, line.width() - names);
         drawLabelIn(painter, label, line, Qt::AlignRight, themed(rows[i].target.empty() ? Token::text3 : Token::accent));
         if (!rows[i].target.empty()) m_links.emplace_back(line, rows[i].target);
     }

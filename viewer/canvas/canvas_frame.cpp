@@ -157,7 +157,7 @@ void CanvasFrame::paintTokens(QPainter& painter) const
                 longest = k;
             }
         }
-        const Label& label = m_picture.labels.label(toText(chip.text), Face::mono);
+        const Label label = m_picture.labels.label(toText(chip.text), Face::mono);
         const Point middle{(edge.points[longest].x + edge.points[longest - 1].x) / 2,
                            (edge.points[longest].y + edge.points[longest - 1].y) / 2};
         const double w = label.width + 14;

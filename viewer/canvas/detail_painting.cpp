@@ -77,7 +77,7 @@ void ScenePainter::paintDetails(QPainter& painter, const Rect& area, const Lens&
         for (const bool atRight : {true, false}) {
             double y = one.rect.y;
             for (const Line& line : lines) {
-                const Label& label = m_labels.label(line.text, line.face, kWidest);
+                const Label label = m_labels.label(line.text, line.face, kWidest);
                 const double width = label.width / lens.zoom;
                 const Rect place{atRight ? right + kGap : one.rect.x - kGap - width, y, width, height};
                 if (!isFree(place, index) || meetsAny(place, taken)) break;
@@ -93,7 +93,7 @@ void ScenePainter::paintDetails(QPainter& painter, const Rect& area, const Lens&
     for (const int index : edges) {
         const SceneEdge& edge = m_scene.edges[static_cast<size_t>(index)];
         if (edge.label.empty() || edge.portal || isRail(edge) || edge.style == EdgeStyle::binding) continue;
-        const Label& label = m_labels.label(edgeWords(edge, lens), Face::monoSmall);
+        const Label label = m_labels.label(edgeWords(edge, lens), Face::monoSmall);
         const std::optional<Rect> place = edgeTextPlace(edge, label, 1 / lens.zoom, true);
         if (!place || meetsAny(*place, taken)) continue;
         drawLabelIn(painter, label, lens.map(*place), Qt::AlignLeft, themed(Token::text3), 1);
@@ -113,7 +113,7 @@ void ScenePainter::paintOperandNames(QPainter& painter, int index, const Lens& l
         for (const int i : m_index.into(index)) {
             const SceneEdge& edge = m_scene.edges[static_cast<size_t>(i)];
             if (edge.portal || edge.points.size() < 2 || edge.graph != one.graph || edge.value != op.inputs[k]) continue;
-            const Label& label = m_labels.label(QString::fromStdString(names[k]), Face::index);
+            const Label label = m_labels.label(QString::fromStdString(names[k]), Face::index);
             const Point tip = edge.points.back();
             const double width = label.width / lens.zoom, height = kLine / lens.zoom;
             for (const double x : {tip.x + 4, tip.x - 4 - width}) {

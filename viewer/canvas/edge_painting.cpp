@@ -202,7 +202,7 @@ std::optional<Rect> ScenePainter::edgeTextPlace(const SceneEdge& edge, const Lab
 
 void ScenePainter::paintEdgeText(QPainter& painter, const SceneEdge& edge, const Lens& lens, const QColor& color)
 {
-    const Label& label = m_labels.label(edgeWords(edge, lens), Face::monoSmall);
+    const Label label = m_labels.label(edgeWords(edge, lens), Face::monoSmall);
     const std::optional<Rect> place = edgeTextPlace(edge, label, 1, false);
     if (!place) return;
     const QRectF box = lens.map(*place);

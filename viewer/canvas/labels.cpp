@@ -100,7 +100,7 @@ TextMeasure fontTextMeasure()
     return [shared](std::string_view text, TextStyle style) { return (*shared)(text, style); };
 }
 
-const Label& LabelCache::label(const QString& text, Face face, double room)
+Label LabelCache::label(const QString& text, Face face, double room)
 {
     const QString key =
         QChar(u'a' + static_cast<char16_t>(face)) + (room > 0 ? QString::number(qRound(room * 2)) : QString()) + QLatin1Char('|') + text;
@@ -111,7 +111,8 @@ const Label& LabelCache::label(const QString& text, Face face, double room)
         label = shaped(middleElided(text, face, room), face);
         label.isElided = true;
     }
-    return *m_labels.insert(key, label);
+    m_labels.insert(key, label);
+    return label;
 }
 
 void drawLabel(QPainter& painter, const Label& label, QPointF at, const QColor& color, double scale)

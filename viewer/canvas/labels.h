@@ -29,8 +29,9 @@ struct Label {
 /// Shapes strings once. GUI thread.
 class LabelCache {
 public:
-    /// The whole text, or with its middle cut out if it is wider than `room` (≤ 0: any width).
-    const Label& label(const QString& text, Face face, double room = 0);
+    /// The whole text, or with its middle cut out if it is wider than `room` (≤ 0: any width). A value that shares its glyphs: painters
+    /// hold several at once, and the next one may move or clear what is kept here.
+    Label label(const QString& text, Face face, double room = 0);
     double width(const QString& text, Face face) { return label(text, face).width; }
     void clear() { m_labels.clear(); }
 

@@ -183,7 +183,7 @@ namespace {
 /// The title and, where there is a scale, what its ends mean.
 void paintScale(QPainter& painter, const CanvasPicture& picture, const Camera& camera, const NodeOverlay& overlay)
 {
-    const Label title = picture.labels.label(overlay.title, Face::group); // the cache may move them
+    const Label title = picture.labels.label(overlay.title, Face::group);
     const Label low = picture.labels.label(overlay.low, Face::monoSmall), high = picture.labels.label(overlay.high, Face::monoSmall);
     const bool hasScale = !overlay.high.isEmpty();
     const double wide = std::max({title.width, low.width + high.width + 24, 120.0}) + 20;
@@ -233,7 +233,7 @@ void paintOverlay(QPainter& painter, const CanvasPicture& picture, const Camera&
         painter.drawRect(QRectF(track.topLeft(), QSizeF(std::max(1.0, track.width() * (value->isWrong ? 1 : value->place)), height)));
         if (value->text.isEmpty()) continue;
         const double scale = std::max(zoom, 0.8);
-        const Label& label = picture.labels.label(value->text, Face::monoSmall);
+        const Label label = picture.labels.label(value->text, Face::monoSmall);
         const double wide = (label.width + 8) * scale, high = 13 * scale;
         const QRectF words(at.right() - std::min(wide / 2, at.width() * 0.3), at.top() - high * 0.6, wide, high);
         painter.setPen(QPen(themed(value->isWrong ? Token::err : Token::line2), 1));

@@ -175,7 +175,7 @@ void ScenePainter::paintNode(QPainter& painter, int index, const Lens& lens, con
     case NodeKind::actual: {
         if (lens.zoom * 10 < kSmallestText) return;
         const SceneNode& one = node(index);
-        const Label& label = m_labels.label(QString::fromStdString(one.name), Face::index, one.rect.width);
+        const Label label = m_labels.label(QString::fromStdString(one.name), Face::index, one.rect.width);
         // The line to the formal passes behind the words.
         const bool untaken = one.region >= 0 && m_state.regions[static_cast<size_t>(one.region)].run == RunState::untaken;
         const QRectF box = lens.map(one.rect);
@@ -219,20 +219,21 @@ void ScenePainter::paintName(QPainter& painter, const SceneNode& one, const QRec
     const double scale = std::max(lens.zoom, kSmallestText / kNameSize);
     if (room.height() < 11) return;
     const Face face = one.kind == NodeKind::group ? Face::group : one.custom ? Face::italic : Face::name;
-    const Label* index = lens.level >= 3 && !one.index.empty() ? &m_labels.label(QString::fromStdString(one.index), Face::index) : nullptr;
-    const double rest = index ? index->width + 4 : 0;
+    const bool hasIndex = lens.level >= 3 && !one.index.empty();
+    const Label index = hasIndex ? m_labels.label(QString::fromStdString(one.index), Face::index) : Label{};
+    const double rest = hasIndex ? index.width + 4 : 0;
     const double space = room.width() / scale - rest;
     if (space < 12) return;
-    const Label& label = m_labels.label(shownName(one), face, std::floor(space + 0.75));
+    const Label label = m_labels.label(shownName(one), face, std::floor(space + 0.75));
     drawLabelIn(painter, label, room, Qt::AlignLeft, color, scale);
     if (struck) {
         painter.setPen(QPen(color, lens.stroke()));
         const double y = room.center().y() + scale;
         painter.drawLine(QPointF(room.left(), y), QPointF(room.left() + label.width * scale, y));
     }
-    if (!index) return;
+    if (!hasIndex) return;
     const double baseline = room.center().y() + (label.ascent - label.height / 2) * scale;
-    drawLabel(painter, *index, {room.left() + (label.width + 4) * scale, baseline}, meta, scale);
+    drawLabel(painter, index, {room.left() + (label.width + 4) * scale, baseline}, meta, scale);
 }
 
 void ScenePainter::paintOp(QPainter& painter, int index, const Lens& lens, const NodeLook& look)
@@ -264,7 +265,7 @@ void ScenePainter::paintOp(QPainter& painter, int index, const Lens& lens, const
     QRectF text(box.x() + 10 * lens.zoom, box.y(), box.width() - 14 * lens.zoom, (hasDetail ? 20 : one.rect.height) * lens.zoom);
     const std::string& badge = state(index).badge;
     if (!badge.empty()) {
-        const Label& label = m_labels.label(QString::fromStdString(badge), Face::mono);
+        const Label label = m_labels.label(QString::fromStdString(badge), Face::mono);
         const double room = text.width() - (label.width + 6) * lens.zoom;
         const Face face = one.custom ? Face::italic : Face::name;
         const double name = m_labels.width(shownName(one), face) +
@@ -282,7 +283,7 @@ void ScenePainter::paintOp(QPainter& painter, int index, const Lens& lens, const
     if (lens.level == 3 && look == NodeLook() && badge.empty()) paintSideShape(painter, one, lens);
     if (hasDetail) {
         const QRectF room(box.x() + 10 * lens.zoom, box.y() + 18 * lens.zoom, box.width() - 14 * lens.zoom, 14 * lens.zoom);
-        const Label& label = m_labels.label(QString::fromStdString(one.detail), Face::monoSmall, room.width() / lens.zoom);
+        const Label label = m_labels.label(QString::fromStdString(one.detail), Face::monoSmall, room.width() / lens.zoom);
         drawLabelIn(painter, label, room, Qt::AlignLeft, c.meta, lens.zoom);
     }
     paintMarks(painter, index, lens, look, box, 3 * lens.zoom);
@@ -293,7 +294,7 @@ void ScenePainter::paintSideShape(QPainter& painter, const SceneNode& one, const
 {
     const bool inGroup = one.region >= 0 && m_scene.regions[static_cast<size_t>(one.region)].kind == RegionKind::group;
     if (one.shape.empty() || (one.region >= 0 && !inGroup)) return;
-    const Label& label = m_labels.label(QString::fromStdString(one.shape), Face::mono);
+    const Label label = m_labels.label(QString::fromStdString(one.shape), Face::mono);
     const Rect place{one.rect.right() + 10, one.rect.y, label.width, one.rect.height};
     if (inGroup && place.right() > m_scene.regions[static_cast<size_t>(one.region)].rect.right() - 4) return;
     std::vector<int> near;
@@ -335,9 +336,9 @@ void ScenePainter::paintPill(QPainter& painter, int index, const Lens& lens, con
         const double room = one.rect.width - 10;
         const QString second = one.kind == NodeKind::constant ? QString::fromStdString(one.detail) : QString::fromStdString(one.shape);
         const bool twoLines = !second.isEmpty() && one.rect.height >= 24;
-        const Label& name = m_labels.label(QString::fromStdString(one.name), Face::pill, room);
+        const Label name = m_labels.label(QString::fromStdString(one.name), Face::pill, room);
         if (twoLines) {
-            const Label& shape = m_labels.label(second, Face::monoSmall, room);
+            const Label shape = m_labels.label(second, Face::monoSmall, room);
             drawLabelIn(painter, name, QRectF(box.x(), box.y() + 2 * lens.zoom, box.width(), box.height() / 2), Qt::AlignHCenter, c.text,
                         lens.zoom);
             drawLabelIn(painter, shape, QRectF(box.x(), box.center().y() - 1.5 * lens.zoom, box.width(), box.height() / 2),
@@ -402,7 +403,7 @@ void ScenePainter::paintGroup(QPainter& painter, int index, const Lens& lens, co
     const double left = box.x() + 16 * z;
     const double nameWidth = std::min(m_labels.width(QString::fromStdString(one.name), Face::group) * scale, box.width() * 0.45);
     if (!one.shape.empty()) {
-        const Label& shape = m_labels.label(QString::fromStdString(one.shape), Face::mono);
+        const Label shape = m_labels.label(QString::fromStdString(one.shape), Face::mono);
         if (shape.width * scale < right - left - nameWidth - 8 * z) {
             drawLabelIn(painter, shape, QRectF(left, box.y(), right - left, box.height()), Qt::AlignRight, themed(Token::text2), scale);
             right -= shape.width * scale + 8 * z;
@@ -415,7 +416,7 @@ void ScenePainter::paintGroup(QPainter& painter, int index, const Lens& lens, co
         paintStrip(painter, one, box, lens, column - box.x(), column - box.x() + stripWidth);
         painter.setRenderHint(QPainter::Antialiasing);
         const QString count = one.members.size() == 1 ? QStringLiteral("1 op") : QStringLiteral("%L1 ops").arg(one.members.size());
-        const Label& ops = m_labels.label(count, Face::index);
+        const Label ops = m_labels.label(count, Face::index);
         const double at = column + stripWidth + 4 * z;
         if (at + ops.width * scale < right)
             drawLabelIn(painter, ops, QRectF(at, box.y(), right - at, box.height()), Qt::AlignLeft, themed(Token::text3), scale);

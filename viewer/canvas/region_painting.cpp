@@ -115,7 +115,7 @@ void HeadPainter::paintGround()
 
 double HeadPainter::words(const QString& text, Face face, double x, const QColor& ink)
 {
-    const Label& label = m_labels.label(text, face);
+    const Label label = m_labels.label(text, face);
     drawLabelIn(m_painter, label, QRectF(at(x), m_box.y(), 0, m_box.height()), Qt::AlignLeft, ink, m_zoom);
     return label.width;
 }
@@ -311,7 +311,7 @@ void ScenePainter::paintBundle(QPainter& painter, const SceneRegion& region, con
     painter.drawPath(roundedPath(line, lens, 3 * lens.zoom));
     paintArrow(painter, lens.map(line[2]), lens.map(line[3]), color, 1.4 * std::max(0.7, lens.zoom));
     if (lens.level < 3) return;
-    const Label& label = m_labels.label(QStringLiteral("%L1 variables").arg(region.foldedRails), Face::index);
+    const Label label = m_labels.label(QStringLiteral("%L1 variables").arg(region.foldedRails), Face::index);
     if (result->y - formal->bottom() < label.width + 20) return;
     painter.save();
     painter.translate(lens.map(Point{x + 9, (result->y + formal->bottom()) / 2}));
@@ -344,7 +344,7 @@ void ScenePainter::paintRail(QPainter& painter, int index, size_t which, const L
         longest = k;
     }
     const QString words = QStringLiteral("feedback %1 → %2").arg(which).arg(QString::fromStdString(binding.variable));
-    const Label& label = m_labels.label(words, Face::index);
+    const Label label = m_labels.label(words, Face::index);
     if (longest == 0 || length < label.width + 20) return;
     const Point middle{binding.rail[longest].x, (binding.rail[longest].y + binding.rail[longest - 1].y) / 2};
     painter.save();
@@ -385,10 +385,10 @@ void ScenePainter::paintHeadName(QPainter& painter, int index, const Lens& lens,
     const double room = (box.right() - 4 - left) / scale;
     if (room < 12) return;
     const Face face = region.kind == RegionKind::group ? Face::group : Face::head;
-    const Label& name = m_labels.label(headName(region), face, room);
+    const Label name = m_labels.label(headName(region), face, room);
     drawLabelIn(painter, name, QRectF(left, box.y(), 0, box.height()), Qt::AlignLeft, color, scale);
     if (region.index.empty() || name.isElided) return;
-    const Label& number = m_labels.label(QString::fromStdString(region.index), Face::head);
+    const Label number = m_labels.label(QString::fromStdString(region.index), Face::head);
     if (name.width + 4 + number.width > room) return;
     drawLabelIn(painter, number, QRectF(left + (name.width + 4) * scale, box.y(), 0, box.height()), Qt::AlignLeft, themed(Token::text3),
                 scale);

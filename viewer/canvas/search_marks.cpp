@@ -87,7 +87,7 @@ void SearchMarks::paint(QPainter& painter) const
         painter.setPen(QPen(themed(Token::curLine), 1));
         painter.setBrush(themed(Token::cur));
         if (!isCounted) return painter.drawEllipse(QPointF(box.right() + 6, box.center().y()), 3.5, 3.5);
-        const Label& label = m_picture.labels.label(QStringLiteral("%L1").arg(count), Face::index);
+        const Label label = m_picture.labels.label(QStringLiteral("%L1").arg(count), Face::index);
         const QRectF pill(box.right() + 6, box.center().y() - 7, std::max(26.0, label.width + 12), 14);
         painter.drawRoundedRect(pill, 7, 7);
         drawLabelIn(painter, label, pill, Qt::AlignHCenter, themed(Token::curText));

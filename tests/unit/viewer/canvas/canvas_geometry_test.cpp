@@ -17,6 +17,7 @@ private slots:
     void nothingCoversAnything_data();
     void nothingCoversAnything();
     void partsOfHeadsStandSideBySide();
+    void heldLabelsOutliveTheCache();
     void openedHeadStays_data();
     void openedHeadStays();
 };
@@ -73,6 +74,21 @@ void CanvasGeometryTest::nothingCoversAnything()
         }
         QCOMPARE(overlapOf(boxes), QString());
     }
+}
+
+/// A painter that holds a label asks for others, and the cache grows or is cleared meanwhile.
+void CanvasGeometryTest::heldLabelsOutliveTheCache()
+{
+    LabelCache labels;
+    const auto& held = labels.label(QStringLiteral("add#7"), Face::index);
+    const double width = held.width;
+    QVERIFY(width > 0 && !held.runs.isEmpty());
+    for (int i = 0; i < 300; ++i) labels.label(QString::number(i), Face::index);
+    labels.clear();
+    labels.label(QStringLiteral("a much wider one"), Face::name);
+    QCOMPARE(held.width, width);
+    QCOMPARE(held.runs.size(), 1);
+    QVERIFY(held.runs.first().rawFont().isValid());
 }
 
 /// Field, slider, condition and chips of a head keep apart, however wide the loop is, and stay in the head.
