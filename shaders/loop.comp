@@ -3,11 +3,24 @@
 // function is a step on tensors of one buffer, the arena, and is called with constants, so that compilers leave of it what one operator
 // needs. `main` is written there.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_memory_scope_semantics : require
 #include "storage.glsl"
 #include "functions.glsl"
 layout(local_size_x = 1) in; // as many as the loop's tensors want
 
-#ifdef LS_GROUP // several invocations, which see what the others wrote
+#ifdef LS_SHARED // the arena is in the memory of the workgroup while a dispatch runs, and in the buffer between dispatches
+#extension GL_EXT_shared_memory_block : require
+const uint kSharedWords = 12288; // of 48 KiB, which every GPU has
+layout(set = 0, binding = 0, std430) buffer Home { int home[]; };
+shared F32Arena { float f32Arena[kSharedWords]; };
+shared I32Arena { int i32Arena[kSharedWords]; };
+shared I64Arena { int64_t i64Arena[kSharedWords / 2]; };
+shared U8Arena { uint8_t u8Arena[kSharedWords * 4]; };
+shared I8Arena { int8_t i8Arena[kSharedWords * 4]; };
+shared I16Arena { int16_t i16Arena[kSharedWords * 2]; };
+shared U16Arena { uint16_t u16Arena[kSharedWords * 2]; };
+shared F16Arena { float16_t f16Arena[kSharedWords * 2]; };
+#elif defined(LS_GROUP) // several invocations, which see what the others wrote
 LS_VIEWS(0, Arena, coherent)
 #else
 LS_VIEWS(0, Arena, )
@@ -38,12 +51,14 @@ uint baseA, baseB, baseC, baseOut;
 
 uint invocations, trips, steps, branches;
 
-/// Everybody is here, and sees what everybody wrote.
+/// Everybody is here, and sees what everybody wrote. One barrier does both: behind a barrier of memory of its own, what others wrote may be
+/// read before they are here.
 void meet()
 {
 #ifdef LS_GROUP
-    memoryBarrierBuffer();
-    barrier();
+    if (invocations > 1)
+        controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
+                       gl_SemanticsAcquireRelease);
 #endif
 }
 
@@ -177,6 +192,11 @@ void begin(const uint ofGroup)
 {
     invocations = ofGroup;
     trips = steps = branches = 0;
+#ifdef LS_SHARED
+    uint words = min(uint(home.length()), kSharedWords);
+    LS_EACH(i, words) i32Arena[i] = home[i];
+    meet();
+#endif
 }
 bool mayGoRound() { return trips < run.mostTrips; }
 bool holds(const uint place) { return u8Arena[place] != uint8_t(0); }
@@ -196,11 +216,17 @@ void wentRound()
 void end()
 {
     meet();
-    if (gl_LocalInvocationID.x != 0) return;
-    i32Arena[0] = int(trips);
-    i32Arena[1] = trips < run.mostTrips ? 1 : 0;
-    i32Arena[2] = int(steps);
-    i32Arena[3] = int(branches);
+    if (gl_LocalInvocationID.x == 0) {
+        i32Arena[0] = int(trips);
+        i32Arena[1] = trips < run.mostTrips ? 1 : 0;
+        i32Arena[2] = int(steps);
+        i32Arena[3] = int(branches);
+    }
+#ifdef LS_SHARED
+    meet();
+    uint words = min(uint(home.length()), kSharedWords);
+    LS_EACH(i, words) home[i] = i32Arena[i];
+#endif
 }
 
 void main() {}

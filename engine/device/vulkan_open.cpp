@@ -95,13 +95,16 @@ struct Features {
     VkPhysicalDeviceFeatures2 core = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, {}};
     VkPhysicalDeviceVulkan11Features one = {};
     VkPhysicalDeviceVulkan12Features two = {};
+    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR shared = {}; ///< in the chain only where the device has it
 
-    Features()
+    explicit Features(bool hasSharedBlocks)
     {
         one.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
         two.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
         core.pNext = &one;
         one.pNext = &two;
+        shared.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR;
+        if (hasSharedBlocks) two.pNext = &shared;
     }
     Features(const Features&) = delete;
     Features& operator=(const Features&) = delete;
@@ -167,11 +170,13 @@ DeviceInfo describe(VkPhysicalDevice device)
         info.lacks.emplace_back("Vulkan 1.2");
         return info;
     }
-    Features features;
+    Features features(hasExtension(device, VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME));
     vkGetPhysicalDeviceFeatures2(device, &features.core);
     for (const auto& [flag, name] : features.needed())
         if (!flag) info.lacks.emplace_back(name);
     info.hasDoubles = features.core.features.shaderFloat64 == VK_TRUE;
+    info.hasSharedBlocks = features.shared.workgroupMemoryExplicitLayout && features.shared.workgroupMemoryExplicitLayout8BitAccess &&
+                           features.shared.workgroupMemoryExplicitLayout16BitAccess;
     if (!floats.shaderSignedZeroInfNanPreserveFloat32) info.lacks.emplace_back("infinities and not-numbers");
     if (!hasExtension(device, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) info.lacks.emplace_back("push descriptors");
     if (limits.maxComputeWorkGroupInvocations < 256) info.lacks.emplace_back("workgroups of 256");
@@ -279,7 +284,7 @@ Status VulkanDevice::openDevice(const DeviceChoice& choice)
     h.nsPerTick = computes->timestampValidBits > 0 ? properties.limits.timestampPeriod : 0;
     vkGetPhysicalDeviceMemoryProperties(h.physical, &h.memory);
 
-    Features features;
+    Features features(m_info.hasSharedBlocks);
     for (const auto& [flag, name] : features.needed()) flag = VK_TRUE;
     features.core.features.shaderFloat64 = m_info.hasDoubles ? VK_TRUE : VK_FALSE;
     const float priority = 1;
@@ -288,14 +293,20 @@ Status VulkanDevice::openDevice(const DeviceChoice& choice)
     queue.queueFamilyIndex = h.queueFamily;
     queue.queueCount = 1;
     queue.pQueuePriorities = &priority;
-    const char* const extension = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+    std::vector<const char*> extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
+    if (m_info.hasSharedBlocks) {
+        extensions.push_back(VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME);
+        features.shared.workgroupMemoryExplicitLayout = VK_TRUE;
+        features.shared.workgroupMemoryExplicitLayout8BitAccess = VK_TRUE;
+        features.shared.workgroupMemoryExplicitLayout16BitAccess = VK_TRUE;
+    }
     VkDeviceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.pNext = &features.core;
     info.queueCreateInfoCount = 1;
     info.pQueueCreateInfos = &queue;
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &extension;
+    info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+    info.ppEnabledExtensionNames = extensions.data();
     LS_CHECK_OK(h.checked(vkCreateDevice(h.physical, &info, nullptr, &h.device), "device '" + m_info.name + "'"));
     volkLoadDevice(h.device);
     vkGetDeviceQueue(h.device, h.queueFamily, 0, &h.queue);

@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kMostElements = 4096;    ///< that one iteration may compute on a software device: an invocation does them all
 constexpr int64_t kMostShared = 65'536;    ///< the same, shared by a workgroup of a GPU
 constexpr uint32_t kInvocations = 256;     ///< of that workgroup
+constexpr uint64_t kArenaBytes = 49'152;   ///< that an arena in the workgroup's memory may have
 constexpr int64_t kMostRounds = 1'000'000; ///< iterations of loops in one dispatch of a GPU, so that others get it now and then
 
 /// What runs such a loop.
@@ -97,19 +98,39 @@ std::string_view formOf(std::span<const uint32_t> constants)
     }
 }
 
+int64_t largestOf(const CalledGraph& called)
+{
+    int64_t largest = 1;
+    for (const Tensor& value : called.values) largest = std::max(largest, value.shape.isStatic() ? value.elementCount() : 0);
+    for (const std::vector<CalledGraph>& branches : called.branches)
+        for (const CalledGraph& branch : branches) largest = std::max(largest, largestOf(branch));
+    return largest;
+}
+
+/// Invocations of a loop's workgroup: one where tensors have a few elements, since nobody has to wait for it; those of a subgroup, which
+/// wait for each other at no cost; else many.
+uint32_t lanesFor(const LoopSetup& setup, const DeviceInfo& device)
+{
+    constexpr int64_t kFew = 2;
+    const int64_t largest = std::max(largestOf(setup.cond), largestOf(setup.body));
+    if (device.isSoftware() || largest <= kFew) return 1;
+    return largest <= device.subgroup ? device.subgroup : kInvocations;
+}
+
 /// Puts the shader of one loop together.
 class LoopShader {
 public:
-    LoopShader(const LoopSetup& setup, ShaderAssembler assembler, bool isShared)
+    LoopShader(const LoopSetup& setup, ShaderAssembler assembler, uint32_t lanes)
         : m_cond(setup.cond),
           m_body(setup.body),
           m_setup(setup),
           m_assembler(std::move(assembler)),
-          m_lanes(isShared ? kInvocations : 1)
+          m_lanes(lanes)
     {
     }
 
-    Result<LoopProgram> made(VulkanDevice& device)
+    /// Errors: unsupported, an operator that no step does, or limits: of the arena's bytes, of elements, of the loops of an invocation.
+    Result<LoopProgram> made(VulkanDevice& device, uint64_t mostBytes)
     {
         LS_CHECK_OK(m_cond.prepare(m_setup.op.model));
         LS_CHECK_OK(m_body.prepare(m_setup.op.model));
@@ -131,8 +152,9 @@ public:
         m_assembler.endLoop();
         m_assembler.call("end");
         if (m_rounds > kMostTrips) return unsupported("an iteration of " + std::to_string(m_rounds) + " steps");
-        if (m_elements > (m_lanes > 1 ? kMostShared : kMostElements))
+        if (m_elements > (device.info().isSoftware() ? kMostElements : kMostShared))
             return unsupported("a loop of " + std::to_string(m_elements) + " elements an iteration");
+        if (m_arena.bytes() > mostBytes) return unsupported("a loop of " + std::to_string(m_arena.bytes()) + " bytes");
         LoopProgram program;
         LS_TRY(std::vector<uint32_t> words, m_assembler.done());
         LS_TRY(program.pipeline, device.pipeline("loop", std::move(words), 1));
@@ -316,10 +338,16 @@ Result<PreparedKernel> prepareDeviceLoop(const LoopSetup& setup)
     using namespace vulkan;
     if (attributeWord(setup.op.attributes(), "@place", "") == "cpu") return unsupported("placed there");
     LS_TRY(const std::shared_ptr<VulkanDevice> device, VulkanDevice::opened());
-    const bool isShared = !device->info().isSoftware();
-    LS_TRY(ShaderAssembler assembler, ShaderAssembler::of(shaderCode(isShared ? Shader::loopGroup : Shader::loop).words));
-    LoopShader shader(setup, std::move(assembler), isShared);
-    Result<LoopProgram> program = shader.made(*device);
+    const uint32_t lanes = lanesFor(setup, device->info());
+    const auto made = [&](Shader form) -> Result<LoopProgram> {
+        LS_TRY(ShaderAssembler assembler, ShaderAssembler::of(shaderCode(form).words));
+        return LoopShader(setup, std::move(assembler), lanes).made(*device, form == Shader::loopShared ? kArenaBytes : UINT64_MAX);
+    };
+    Result<LoopProgram> program = made(device->info().isSoftware()      ? Shader::loop
+                                       : device->info().hasSharedBlocks ? Shader::loopShared
+                                                                        : Shader::loopGroup);
+    if (!program.ok() && program.error().code() == ErrorCode::unsupported && device->info().hasSharedBlocks && !device->info().isSoftware())
+        program = made(Shader::loopGroup);
     if (program.ok()) return PreparedKernel{runLoop, std::make_shared<const LoopProgram>(std::move(*program))};
     if (program.error().code() != ErrorCode::unsupported) return std::move(program).takeError();
     return prepareChunks(setup, *device);

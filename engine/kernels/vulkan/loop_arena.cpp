@@ -79,8 +79,10 @@ void LoopGraph::giveHomes(std::span<const uint64_t> homes)
 
 Status LoopGraph::prepare(const Model* model)
 {
-    for (const Tensor& value : m_called->values)
+    for (const Tensor& value : m_called->values) {
+        if (bitWidth(value.dtype) == 0) return unsupported("a loop with values of dtype " + std::string(dtypeName(value.dtype)));
         if (!value.shape.isStatic()) return unsupported("shapes that are known only when running");
+    }
     const KernelRegistry& registry = KernelRegistry::builtin();
     for (size_t o = 0; o < graph().operators.size(); ++o) {
         const Operator& op = graph().operators[o];

@@ -6,6 +6,7 @@
 #include "engine/kernels/registry.h"
 #include "engine/kernels/resources.h"
 #include "loop_group_spirv.h"
+#include "loop_shared_spirv.h"
 #include "loop_spirv.h"
 #include "matmul_double_spirv.h"
 #include "matmul_spirv.h"
@@ -111,7 +112,8 @@ const ShaderCode& shaderCode(Shader shader)
                                           {"reduce", reduceWords, 2},           {"rows", rowsWords, 2},
                                           {"matmul", matmulWords, 5},           {"matmul_double", matmul_doubleWords, 5},
                                           {"window", windowWords, 5},           {"loop", loopWords, 1},
-                                          {"loop_group", loop_groupWords, 1},   {"predicate", predicateWords, 4}};
+                                          {"loop_group", loop_groupWords, 1},   {"loop_shared", loop_sharedWords, 1},
+                                          {"predicate", predicateWords, 4}};
     return kShaders[static_cast<size_t>(shader)];
 }
 
