@@ -2,6 +2,7 @@
 
 #include "engine/base/memory_shares.h"
 #include "engine/ir/stored_constant.h"
+#include "engine/kernels/quantized_later.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
 
@@ -34,7 +35,7 @@ std::vector<Tensor> tensorsOf(const Model& model, const Graph& graph, std::deque
 
 /// The kernel of one operator, once inference agrees with its operands, as a run would choose it; its results get the types that inference
 /// finds. Errors: what either says.
-Result<ChosenKernel> chooseFor(const Model& model, const Operator& op, std::vector<Tensor>& tensors, Profile wanted)
+Result<ChosenKernel> chooseFor(const Model& model, const Operator& op, bool isQuantizedLater, std::vector<Tensor>& tensors, Profile wanted)
 {
     std::vector<const Tensor*> inputs;
     std::vector<const Tensor*> results;
@@ -49,7 +50,9 @@ Result<ChosenKernel> chooseFor(const Model& model, const Operator& op, std::vect
         result->shape = inferred[k].shape;
         results.push_back(result);
     }
-    return chooseKernel(KernelRegistry::builtin(), KernelSetup{op, inputs, results, false, &model}, wanted);
+    KernelSetup setup{op, inputs, results, false, &model};
+    setup.isQuantizedLater = isQuantizedLater;
+    return chooseKernel(KernelRegistry::builtin(), setup, wanted);
 }
 
 } // namespace
@@ -58,6 +61,7 @@ PreparedKernels prepareKernels(const Model& model, Profile wanted)
 {
     PreparedKernels prepared;
     if (wanted == Profile::reference) return prepared;
+    const QuantizedLater quantizedLater = wanted == Profile::fast ? QuantizedLater(model) : QuantizedLater();
     const int64_t before = MemoryShares::all().packedWeights;
     std::vector<PreparedKernel> kernels; // what they pack is counted as long as they live
     for (size_t g = 0; g < model.graphs.size(); ++g) {
@@ -67,9 +71,11 @@ PreparedKernels prepareKernels(const Model& model, Profile wanted)
         for (size_t o = 0; o < graph.operators.size(); ++o) {
             const Operator& op = graph.operators[o];
             if (!KernelRegistry::builtin().has(op.kind)) continue; // calls, and what cannot run
-            Result<ChosenKernel> chosen = chooseFor(model, op, tensors, wanted);
+            const GraphId graphId(static_cast<int64_t>(g));
+            const OperatorId opId(static_cast<int64_t>(o));
+            Result<ChosenKernel> chosen = chooseFor(model, op, quantizedLater.holds(graphId, opId), tensors, wanted);
             if (!chosen.ok()) continue; // a run says why
-            prepared.report.note(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(o)), wanted, *chosen);
+            prepared.report.note(graphId, opId, wanted, *chosen);
             kernels.push_back(std::move(chosen->kernel));
         }
     }

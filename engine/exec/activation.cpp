@@ -56,7 +56,8 @@ Status copyToSlot(Slot& slot, const Tensor& source)
     return {};
 }
 
-Program::Program(const Model& model, const GraphPlan& plan, const ExecutionOptions& options, KernelReport& report)
+Program::Program(const Model& model, const GraphPlan& plan, const ExecutionOptions& options, const QuantizedLater& quantizedLater,
+                 KernelReport& report)
     : m_model(model),
       m_plan(plan),
       m_graph(model.graph(plan.graph)),
@@ -73,7 +74,7 @@ Program::Program(const Model& model, const GraphPlan& plan, const ExecutionOptio
         tensors[v].dtype = plan.values[v].dtype;
         tensors[v].shape = plan.values[v].shape;
     }
-    for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, report);
+    for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, quantizedLater, report);
     findChains(tensors);
 }
 
@@ -140,7 +141,7 @@ Tensor Program::constant(ValueId value) const
     return tensor;
 }
 
-void Program::prepare(int32_t index, std::span<Tensor> tensors, KernelReport& report)
+void Program::prepare(int32_t index, std::span<Tensor> tensors, const QuantizedLater& quantizedLater, KernelReport& report)
 {
     const KernelRegistry& registry = m_options.kernels ? *m_options.kernels : KernelRegistry::builtin();
     const auto at = static_cast<size_t>(index);
@@ -177,7 +178,9 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, KernelReport& re
         inputs[i] = &variable;
     }
     for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
-    Result<ChosenKernel> chosen = chooseKernel(registry, KernelSetup{op, inputs, results, planned.fixed, &m_model}, m_options.profile);
+    KernelSetup setup{op, inputs, results, planned.fixed, &m_model};
+    setup.isQuantizedLater = quantizedLater.holds(m_plan.graph, OperatorId(index));
+    Result<ChosenKernel> chosen = chooseKernel(registry, setup, m_options.profile);
     if (!chosen.ok()) {
         m_failures[at] = std::make_shared<const Error>(std::move(chosen).takeError());
         return;

@@ -7,6 +7,7 @@
 #include "engine/exec/memory_block.h"
 #include "engine/exec/traps.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/quantized_later.h"
 #include "engine/kernels/selection.h"
 #include "engine/plan/graph_plan.h"
 
@@ -110,7 +111,8 @@ struct ReferenceRead {
 class Program {
 public:
     /// Kernels are of the options' profile, or what that falls back to, which `report` is told. The options must outlive it.
-    Program(const Model& model, const GraphPlan& plan, const ExecutionOptions& options, KernelReport& report);
+    Program(const Model& model, const GraphPlan& plan, const ExecutionOptions& options, const QuantizedLater& quantizedLater,
+            KernelReport& report);
 
     const GraphPlan& plan() const { return m_plan; }
     const Graph& graph() const { return m_graph; }
@@ -133,7 +135,7 @@ public:
 
 private:
     void makeDense();
-    void prepare(int32_t op, std::span<Tensor> tensors, KernelReport& report);
+    void prepare(int32_t op, std::span<Tensor> tensors, const QuantizedLater& quantizedLater, KernelReport& report);
     void prepareLoop(int32_t op, std::span<const Tensor> tensors);
     void findChains(std::span<const Tensor> tensors);
 

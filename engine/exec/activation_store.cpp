@@ -141,7 +141,10 @@ Result<Activation*> ActivationStore::take(ActivationPool& pool, const GraphPlan&
         activation->bind(base);
         return activation;
     }
-    if (!pool.program) pool.program = std::make_unique<Program>(m_model, plan, m_options, m_report);
+    if (!m_quantizedLater && m_options.profile == Profile::fast) m_quantizedLater.emplace(m_model);
+    if (!pool.program)
+        pool.program =
+            std::make_unique<Program>(m_model, plan, m_options, m_quantizedLater ? *m_quantizedLater : QuantizedLater(), m_report);
     const auto variables = m_variables.find(plan.graph);
     LS_TRY(auto activation, Activation::create(pool, m_runtime, m_account, variables == m_variables.end() ? nullptr : &variables->second));
     activation->bind(base);

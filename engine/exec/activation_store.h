@@ -5,11 +5,13 @@
 #include "engine/exec/activation.h"
 #include "engine/exec/call_state.h"
 #include "engine/exec/machine_state.h"
+#include "engine/kernels/quantized_later.h"
 
 #include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace loopscope {
 
@@ -44,7 +46,8 @@ private:
     const ExecutionOptions& m_options;
     KernelRuntime& m_runtime;
     MemoryAccount& m_account;
-    KernelReport& m_report; ///< of kernels that were chosen
+    KernelReport& m_report;                         ///< of kernels that were chosen
+    std::optional<QuantizedLater> m_quantizedLater; ///< for profiles whose kernels ask for it
     TrapSet m_traps;
     std::deque<MemoryBlock> m_variableBlocks;
     std::map<GraphId, VariableSlots> m_variables;

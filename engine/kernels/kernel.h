@@ -74,6 +74,8 @@ struct KernelSetup {
     const Model* model = nullptr;
     /// Whose arithmetic is wanted: a kernel may serve several profiles.
     Profile profile = Profile::reference;
+    /// The results are quantized further on (quantized_later.h): of floats the reference's bits are wanted, too.
+    bool isQuantizedLater = false;
 
     bool has(int i) const { return static_cast<size_t>(i) < inputs.size() && inputs[static_cast<size_t>(i)] != nullptr; }
     const Tensor& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
@@ -97,6 +99,9 @@ struct KernelEntry {
     /// Other profiles than reference: how far results may be from the reference kernel's. (OpDef::bounds tells how far those may be from
     /// the implementation that they follow.)
     ErrorBounds bounds = {};
+    /// Its preparation looks at KernelSetup::isQuantizedLater, and does or refuses what that asks for. Others are not asked for floats
+    /// then.
+    bool keepsBitsWhereAsked = false;
 };
 
 } // namespace loopscope

@@ -2,13 +2,29 @@
 
 #include "engine/ops/catalog.h"
 
+#include <algorithm>
+
 namespace loopscope {
+
+namespace {
+
+/// Whether a kernel states that its results may differ from the reference kernel's.
+bool isInexact(const KernelEntry& entry, const KernelSetup& setup)
+{
+    return std::ranges::any_of(setup.outputs,
+                               [&](const Tensor* result) { return result != nullptr && !entry.bounds.of(result->dtype).isExact(); });
+}
+
+} // namespace
 
 Result<ChosenKernel> chooseKernel(const KernelRegistry& registry, const KernelSetup& setup, Profile wanted)
 {
     ChosenKernel chosen;
     if (wanted != Profile::reference) {
-        if (const KernelEntry* const entry = registry.find(setup.op.kind, wanted)) {
+        const KernelEntry* const entry = registry.find(setup.op.kind, wanted);
+        if (entry && wanted == Profile::fast && setup.isQuantizedLater && !entry->keepsBitsWhereAsked && isInexact(*entry, setup)) {
+            chosen.reason = "its floats are quantized further on";
+        } else if (entry) {
             KernelSetup own = setup;
             own.profile = wanted;
             Result<PreparedKernel> prepared = entry->prepare(own);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs one suite of golden cases and holds the result against the list of cases that are known not to pass.
-#   run.sh LOOPSCOPE SUITE KNOWN
-# LOOPSCOPE is the program, SUITE a folder name in the corpus, KNOWN a file with one case id and its reason per line. A case that fails
-# without being listed, or passes although it is, fails the test. The corpus is the folder $LOOPSCOPE_CORPUS, else ../shared/corpus beside
-# the tree; where there is none the test says so and is skipped (exit 77).
+#   run.sh LOOPSCOPE SUITE KNOWN [PROFILE]
+# LOOPSCOPE is the program, SUITE a folder name in the corpus, KNOWN a file with one case id and its reason per line, PROFILE that of the
+# kernels (reference). A case that fails without being listed, or passes although it is, fails the test. The corpus is the folder
+# $LOOPSCOPE_CORPUS, else ../shared/corpus beside the tree; where there is none the test says so and is skipped (exit 77).
 set -euo pipefail
-program=$1 suite=$2 known=$3
+program=$1 suite=$2 known=$3 profile=${4:-reference}
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 corpus=${LOOPSCOPE_CORPUS:-$top/../shared/corpus}
 if [ ! -f "$corpus/$suite/cases.jsonl" ]; then
@@ -15,7 +15,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$program" check "$corpus/$suite" --json --progress never >"$work/results.jsonl" || [ $? -le 4 ]
+"$program" check "$corpus/$suite" --profile "$profile" --json --progress never >"$work/results.jsonl" || [ $? -le 4 ]
 total=$(wc -l <"$work/results.jsonl")
 [ "$total" -eq "$(grep -c . "$corpus/$suite/cases.jsonl")" ] || { echo "only $total cases were reported"; exit 1; }
 sed -nE '/"verdict": ?"pass"/!s/.*"id": ?"([^"]*)".*/\1/p' "$work/results.jsonl" | sort >"$work/failed"

@@ -22,6 +22,9 @@ struct FastConvParams : ConvolutionSetup {
     PreparedKernel reference;        ///< without constant weights
     std::vector<float> columnScales; ///< hybrid: of each channel
     bool isAsymmetric = false;       ///< hybrid: channels have scales of their own
+    bool roundsProducts = false;     ///< FloatFinish
+
+    FloatFinish finish(const float* bias) const { return {bias, range.min, range.max, false, roundsProducts}; }
 };
 
 ConvSizes sizesOf(const ConvolutionSetup& setup, const Shape& input, const Shape& filter, const Shape& output)
@@ -67,10 +70,8 @@ Status runComputed(const KernelArgs& args)
         args, s, layout, 0, pack, [&] { return packed; },
         [&](int64_t window, int64_t group) {
             const int64_t channel = group * s.groupChannels;
-            return FloatOutput{{bias ? bias + channel : nullptr, params.range.min, params.range.max},
-                               args.out(0).as<float>() + window * s.channels + channel,
-                               s.channels,
-                               s.groupChannels};
+            return FloatOutput{params.finish(bias ? bias + channel : nullptr), args.out(0).as<float>() + window * s.channels + channel,
+                               s.channels, s.groupChannels};
         });
     return {};
 }
@@ -82,10 +83,8 @@ Status runFloats(const KernelArgs& args)
     const float* const bias = args.has(2) ? args.in(2).as<float>() : nullptr;
     multiplyWindows<float>(args, s, {}, 0, inputOf<float>(args), weightsOf<float>(params), [&](int64_t window, int64_t group) {
         const int64_t channel = group * s.groupChannels;
-        return FloatOutput{{bias ? bias + channel : nullptr, params.range.min, params.range.max},
-                           args.out(0).as<float>() + window * s.channels + channel,
-                           s.channels,
-                           s.groupChannels};
+        return FloatOutput{params.finish(bias ? bias + channel : nullptr), args.out(0).as<float>() + window * s.channels + channel,
+                           s.channels, s.groupChannels};
     });
     return {};
 }
@@ -167,6 +166,7 @@ Result<PreparedKernel> prepareFastConv(const KernelSetup& setup)
     const Tensor& filter = setup.in(1);
     if (filter.data == nullptr && filter.dtype != DType::f32) return Error(ErrorCode::unsupported, "weights that are computed");
     auto params = std::make_shared<FastConvParams>();
+    params->roundsProducts = setup.isQuantizedLater;
     PreparedKernel kernel;
     LS_TRY(kernel.run, setUpConvolution(setup, {0, 1, 2}, filter.shape[0], kLoops, *params));
     const bool isNarrow = filter.dtype == DType::i8 || filter.dtype == DType::i4;
@@ -199,5 +199,5 @@ Result<PreparedKernel> prepareFastConv(const KernelSetup& setup)
 
 LS_DEFINE_PROFILE_KERNELS(fast, tfl, conv_2d)
 {
-    registry.add({"tfl", "conv_2d", Profile::fast, prepareFastConv, "f32 i8 u8 i16", kProductBound});
+    registry.add({"tfl", "conv_2d", Profile::fast, prepareFastConv, "f32 i8 u8 i16", kProductBound, true});
 }

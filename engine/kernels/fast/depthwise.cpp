@@ -13,7 +13,10 @@ namespace {
 
 struct FastDepthwiseParams : ConvolutionSetup {
     std::shared_ptr<const PackedWeights> taps;
-    std::vector<int32_t> start; ///< of integers, by channel: what the zero point of the inputs takes off
+    std::vector<int32_t> start;  ///< of integers, by channel: what the zero point of the inputs takes off
+    bool roundsProducts = false; ///< FloatFinish
+
+    FloatFinish finish(const float* bias) const { return {bias, range.min, range.max, false, roundsProducts}; }
 };
 
 struct DepthwiseSizes : PlacedWindow {
@@ -112,7 +115,7 @@ Status runFloats(const KernelArgs& args)
         spreadPixels(s, image, s.channels, wider);
         image = wider;
     }
-    const FloatFinish finish = {args.has(2) ? args.in(2).as<float>() : nullptr, params.range.min, params.range.max};
+    const FloatFinish finish = params.finish(args.has(2) ? args.in(2).as<float>() : nullptr);
     visitLines<float>(args, s, image, s.channels, zeros, s.taps(), reinterpret_cast<const float**>(scratch + tapsAt),
                       [&](int64_t line, const float* const* taps, int) {
                           multiplyTaps(taps, s.taps(), s.x.output, args.in(1).as<float>(), params.taps->as<float>(), s.channels, finish,
@@ -182,8 +185,7 @@ Status runFloatsOfOne(const KernelArgs& args)
     multiplyWindows<float>(
         args, s, {}, 0, [&](std::byte*) { return args.in(0).as<float>(); }, [&] { return params.taps->as<float>(); },
         [&](int64_t window, int64_t) {
-            return FloatOutput{
-                {bias, params.range.min, params.range.max}, args.out(0).as<float>() + window * s.channels, s.channels, s.channels};
+            return FloatOutput{params.finish(bias), args.out(0).as<float>() + window * s.channels, s.channels, s.channels};
         });
     return {};
 }
@@ -230,6 +232,7 @@ Result<PreparedKernel> prepareFastDepthwise(const KernelSetup& setup)
     if (!input.shape.hasRank() || input.shape[3] <= 0) return Error(ErrorCode::unsupported, "channels that are known only when running");
     if (filter.shape[3] % input.shape[3] != 0) return Error(ErrorCode::unsupported, "channels that do not go into those of the result");
     auto params = std::make_shared<FastDepthwiseParams>();
+    params->roundsProducts = setup.isQuantizedLater;
     PreparedKernel kernel;
     LS_TRY(kernel.run, setUpConvolution(setup, {0, 1, 2}, filter.shape[3], input.shape[3] == 1 ? kLoopsOfOne : kLoops, *params));
     if (kernel.run == nullptr || (filter.dtype != input.dtype && filter.dtype != DType::i4))
@@ -264,5 +267,5 @@ Result<PreparedKernel> prepareFastDepthwise(const KernelSetup& setup)
 
 LS_DEFINE_PROFILE_KERNELS(fast, tfl, depthwise_conv_2d)
 {
-    registry.add({"tfl", "depthwise_conv_2d", Profile::fast, prepareFastDepthwise, "f32 i8 u8", kProductBound});
+    registry.add({"tfl", "depthwise_conv_2d", Profile::fast, prepareFastDepthwise, "f32 i8 u8", kProductBound, true});
 }

@@ -81,7 +81,7 @@ Status runLstm(const KernelArgs& args)
             const int64_t row = timeFirst ? t * batches + b : b * times + t;
             float* const state = h + b * p.cells;
             for (size_t g = 0; g < kGateCount; ++g)
-                multiplyRow(state, p.cells, p.recurrent[g]->as<float>(), panelsOf(p.cells), sums + static_cast<int64_t>(g) * padded);
+                multiplyRow(state, p.cells, p.recurrent[g]->as<float>(), panelsOf(p.cells), false, sums + static_cast<int64_t>(g) * padded);
             moveStates(fromInput + row * stride, sums, p.cells, padded, p.cellClip, p.hasTanh, c + b * p.cells, state);
             std::copy_n(state, p.cells, args.out(0).as<float>() + row * p.cells);
         }

@@ -21,6 +21,7 @@ struct FastFullyConnectedParams {
     std::shared_ptr<const PackedWeights> panels;
     std::vector<float> columnScales;             ///< hybrid: of each unit
     bool isAsymmetric = false, isNanLow = false; ///< hybrid
+    bool roundsProducts = false;                 ///< FloatFinish
 };
 
 Status runFloats(const KernelArgs& args)
@@ -29,7 +30,7 @@ Status runFloats(const KernelArgs& args)
     const float* const bias = args.has(2) ? args.in(2).as<float>() : nullptr;
     multiplyByPanels(args, args.in(0).as<float>(), args.out(0).elementCount() / params.units, params.depth, params.units,
                      params.panels->as<float>(), [&](int64_t row) {
-                         return FloatOutput{{bias, params.range.min, params.range.max},
+                         return FloatOutput{{bias, params.range.min, params.range.max, false, params.roundsProducts},
                                             args.out(0).as<float>() + row * params.units,
                                             params.units,
                                             params.units};
@@ -141,6 +142,7 @@ Result<PreparedKernel> prepareFastFullyConnected(const KernelSetup& setup)
     if (attributeWord(setup.attributes(), "weights_format", "DEFAULT") != "DEFAULT")
         return Error(ErrorCode::unsupported, "weights in another order");
     auto params = std::make_shared<FastFullyConnectedParams>();
+    params->roundsProducts = setup.isQuantizedLater;
     params->units = filter.shape[0];
     params->depth = filter.shape[1];
     if (filter.elementCount() == 0) return Error(ErrorCode::unsupported, "weights without elements");
@@ -181,6 +183,7 @@ struct FastBatchMatmulParams {
     bool adjX = false, adjY = false;
     OutputStage stage; ///< i8
     int32_t zeroX = 0, zeroY = 0;
+    bool roundsProducts = false; ///< FloatFinish
 };
 
 /// First element of the matrix of `operand` that product `batch` of `out` reads: batch dimensions are repeated.
@@ -255,7 +258,7 @@ Status runBatchMatmul(const KernelArgs& args)
     const auto& params = args.paramsAs<FastBatchMatmulParams>();
     const Shape &x = args.in(0).shape, &y = args.in(1).shape, &out = args.out(0).shape;
     const int64_t count = out[out.rank() - 2], columns = out[out.rank() - 1], depth = x[x.rank() - (params.adjX ? 2 : 1)];
-    if (!params.adjX && count <= kFewRows) return runFewRows(args);
+    if (!params.adjX && count <= kFewRows && !(params.adjY && params.roundsProducts)) return runFewRows(args);
     const int64_t batches = out.countOf(0, out.rank() - 2), all = panelsOf(columns), pieces = (all + kPanelsTogether - 1) / kPanelsTogether;
     const int64_t panelFloats = std::min(all, kPanelsTogether) * kTileColumns * depth, turnedFloats = params.adjX ? count * depth : 0;
     ScratchLayout layout;
@@ -263,6 +266,8 @@ Status runBatchMatmul(const KernelArgs& args)
     const size_t turnedAt = layout.add<float>(turnedFloats * args.runtime->threads());
     std::byte* const scratch = args.runtime->scratch(layout.bytes());
     float* const to = args.out(0).as<float>();
+    FloatFinish finish;
+    finish.roundsProducts = params.roundsProducts;
     shareWork(args, batches * pieces, kPanelsTogether * kTileColumns * depth * count, [&](int64_t begin, int64_t end, int thread) {
         float* const panels = reinterpret_cast<float*>(scratch + panelsAt) + thread * ((panelFloats + 16) / 16 * 16);
         float* const turned = reinterpret_cast<float*>(scratch + turnedAt) + thread * turnedFloats;
@@ -283,7 +288,7 @@ Status runBatchMatmul(const KernelArgs& args)
                 const int64_t together = std::min(kMostRows, count - first);
                 for (int64_t r = 0; r < together; ++r) rows[r] = left + (first + r) * depth;
                 multiplyRows(rows, together, depth, static_cast<const float*>(panels), 0, some,
-                             FloatOutput{{}, to + (batch * count + first) * columns + column, columns, columns - column});
+                             FloatOutput{finish, to + (batch * count + first) * columns + column, columns, columns - column});
             }
         }
     });
@@ -344,6 +349,7 @@ Result<PreparedKernel> prepareFastBatchMatmul(const KernelSetup& setup)
     auto params = std::make_shared<FastBatchMatmulParams>();
     params->adjX = isAdjoint(setup.attributes(), "adj_x");
     params->adjY = isAdjoint(setup.attributes(), "adj_y");
+    params->roundsProducts = setup.isQuantizedLater;
     if (x.dtype == DType::f32 && y.dtype == DType::f32) return PreparedKernel{runBatchMatmul, std::move(params)};
     if (x.dtype != DType::i8 || y.dtype != DType::i8 || setup.out(0).dtype != DType::i8)
         return Error(ErrorCode::unsupported, "f32 and i8 only")
@@ -361,9 +367,9 @@ Result<PreparedKernel> prepareFastBatchMatmul(const KernelSetup& setup)
 
 LS_DEFINE_PROFILE_KERNELS(fast, tfl, fully_connected)
 {
-    registry.add({"tfl", "fully_connected", Profile::fast, prepareFastFullyConnected, "f32 i8 u8 i16", kProductBound});
+    registry.add({"tfl", "fully_connected", Profile::fast, prepareFastFullyConnected, "f32 i8 u8 i16", kProductBound, true});
 }
 LS_DEFINE_PROFILE_KERNELS(fast, tfl, batch_matmul)
 {
-    registry.add({"tfl", "batch_matmul", Profile::fast, prepareFastBatchMatmul, "f32 i8", kProductBound});
+    registry.add({"tfl", "batch_matmul", Profile::fast, prepareFastBatchMatmul, "f32 i8", kProductBound, true});
 }

@@ -54,8 +54,15 @@ namespace {
 
 const bool kIsWide = cpuHas(CpuLevel::avx2);
 
-template <int rowCount> [[gnu::target("avx2,fma")]] void tileFma(const float* const* rows, int64_t depth, const float* panel,
-                                                                 const FloatFinish& finish, float* to, int64_t stride)
+/// sum + x · w; `fused`: rounded once.
+template <bool fused> [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 added(__m256 sum, __m256 x, __m256 w)
+{
+    if constexpr (fused) return _mm256_fmadd_ps(x, w, sum);
+    else return _mm256_add_ps(sum, _mm256_mul_ps(x, w));
+}
+
+template <int rowCount, bool fused> [[gnu::target("avx2,fma")]] void tileFma(const float* const* rows, int64_t depth, const float* panel,
+                                                                             const FloatFinish& finish, float* to, int64_t stride)
 {
     __m256 low[rowCount], high[rowCount];
     const float* row[rowCount];
@@ -70,8 +77,8 @@ template <int rowCount> [[gnu::target("avx2,fma")]] void tileFma(const float* co
 #pragma GCC unroll 6
         for (int p = 0; p < rowCount; ++p) {
             const __m256 x = _mm256_broadcast_ss(row[p] + d);
-            low[p] = _mm256_fmadd_ps(x, w0, low[p]);
-            high[p] = _mm256_fmadd_ps(x, w1, high[p]);
+            low[p] = added<fused>(low[p], x, w0);
+            high[p] = added<fused>(high[p], x, w1);
         }
     }
     const __m256 least = _mm256_set1_ps(finish.low), most = _mm256_set1_ps(finish.high);
@@ -85,7 +92,8 @@ template <int rowCount> [[gnu::target("avx2,fma")]] void tileFma(const float* co
 }
 
 /// Four panels side by side: eight sums under way hide how long an addition takes.
-template <int panelCount> [[gnu::target("avx2,fma")]] void rowFma(const float* row, int64_t depth, const float* panel, float* sums)
+template <int panelCount, bool fused>
+[[gnu::target("avx2,fma")]] void rowFma(const float* row, int64_t depth, const float* panel, float* sums)
 {
     __m256 low[panelCount], high[panelCount];
 #pragma GCC unroll 4
@@ -95,8 +103,8 @@ template <int panelCount> [[gnu::target("avx2,fma")]] void rowFma(const float* r
         const __m256 x = _mm256_broadcast_ss(row + d);
 #pragma GCC unroll 4
         for (int p = 0; p < panelCount; ++p) {
-            low[p] = _mm256_fmadd_ps(x, _mm256_load_ps(panel + p * apart), low[p]);
-            high[p] = _mm256_fmadd_ps(x, _mm256_load_ps(panel + p * apart + 8), high[p]);
+            low[p] = added<fused>(low[p], x, _mm256_load_ps(panel + p * apart));
+            high[p] = added<fused>(high[p], x, _mm256_load_ps(panel + p * apart + 8));
         }
     }
 #pragma GCC unroll 4
@@ -162,8 +170,10 @@ template <int panelCount> [[gnu::target("avx2")]] void rowPairs(const int16_t* r
     }
 }
 
-constexpr decltype(&tileFma<1>) kTilesFma[] = {tileFma<1>, tileFma<2>, tileFma<3>, tileFma<4>, tileFma<5>, tileFma<6>};
-constexpr decltype(&rowFma<1>) kRowsFma[] = {rowFma<1>, rowFma<2>, rowFma<3>, rowFma<4>};
+template <bool fused> constexpr decltype(&tileFma<1, fused>) kTilesFma[] = {tileFma<1, fused>, tileFma<2, fused>, tileFma<3, fused>,
+                                                                            tileFma<4, fused>, tileFma<5, fused>, tileFma<6, fused>};
+template <bool fused>
+constexpr decltype(&rowFma<1, fused>) kRowsFma[] = {rowFma<1, fused>, rowFma<2, fused>, rowFma<3, fused>, rowFma<4, fused>};
 constexpr decltype(&tilePairs<1>) kTilesPairs[] = {tilePairs<1>, tilePairs<2>, tilePairs<3>, tilePairs<4>, tilePairs<5>, tilePairs<6>};
 constexpr decltype(&rowPairs<1>) kRowsPairs[] = {rowPairs<1>, rowPairs<2>, rowPairs<3>, rowPairs<4>};
 
@@ -194,7 +204,7 @@ void multiplyTiles(const float* const* rows, int count, int64_t depth, const flo
     FloatFinish own = finish;
     for (int k = 0; k < panels; ++k, panel += apart, to += kTileColumns) {
 #if LS_HAS_AVX2
-        if (kIsWide) kTilesFma[count - 1](rows, depth, panel, own, to, stride);
+        if (kIsWide) (finish.roundsProducts ? kTilesFma<false> : kTilesFma<true>)[count - 1](rows, depth, panel, own, to, stride);
         else
 #endif
             baseline::multiplyTile(rows, count, depth, panel, own, to, stride);
@@ -216,20 +226,20 @@ void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const i
     }
 }
 
-void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t panels, float* sums)
+void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t panels, bool roundsProducts, float* sums)
 {
     for (int64_t p = 0; p < panels; p += 4, sums += 4 * kTileColumns) {
         const auto count = static_cast<int>(std::min<int64_t>(4, panels - p));
         const float* const first = panel + p * depth * kTileColumns;
 #if LS_HAS_AVX512
         if (kHasWideFloats) {
-            avx512::multiplyRow(row, depth, first, count, sums);
+            avx512::multiplyRow(row, depth, first, count, roundsProducts, sums);
             continue;
         }
 #endif
 #if LS_HAS_AVX2
         if (kIsWide) {
-            kRowsFma[count - 1](row, depth, first, sums);
+            (roundsProducts ? kRowsFma<false> : kRowsFma<true>)[count - 1](row, depth, first, sums);
             continue;
         }
 #endif

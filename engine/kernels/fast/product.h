@@ -17,6 +17,8 @@ struct FloatFinish {
     const float* bias = nullptr; ///< of the first column; null: none
     float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
     bool goesOn = false; ///< tiles: the sums begin with what is there already
+    /// Products are rounded before they are added, as the reference does it: its bits. Else by fused multiply-adds where there are some.
+    bool roundsProducts = false;
 };
 
 /// The most panels that are worked on together, and how many are worth it on this machine.
@@ -33,8 +35,8 @@ inline void multiplyTile(const float* const* rows, int count, int64_t depth, con
     multiplyTiles(rows, count, depth, panel, 1, 0, finish, to, stride);
 }
 
-/// Bare sums of one row and `panels` panels, which lie `depth` · 16 floats apart.
-void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t panels, float* sums);
+/// Bare sums of one row and `panels` panels, which lie `depth` · 16 floats apart. `roundsProducts` as in FloatFinish.
+void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t panels, bool roundsProducts, float* sums);
 
 /// Pairs of 16-bit numbers: sums[p · 16 + c] = Σ rows[p][2d] · panel[32d + 2c] + rows[p][2d + 1] · panel[32d + 2c + 1], d < pairs, modulo
 /// 2³². No product of two numbers may reach 2³⁰. The sums of the second panel, `apart` numbers further, begin behind six rows.

@@ -30,7 +30,14 @@ namespace {
 [[gnu::target("avx512f"), gnu::always_inline]] inline __m512 greater(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
 [[gnu::target("avx512f"), gnu::always_inline]] inline __m512 lesser(__m512 a, __m512 b) { return _mm512_maskz_min_ps(0xFFFF, a, b); }
 
-template <int rowCount, int panelCount> [[gnu::target("avx512f")]] void
+/// sum + x · w; `fused`: rounded once.
+template <bool fused> [[gnu::target("avx512f"), gnu::always_inline]] inline __m512 added(__m512 sum, __m512 x, __m512 w)
+{
+    if constexpr (fused) return _mm512_fmadd_ps(x, w, sum);
+    else return _mm512_add_ps(sum, _mm512_mul_ps(x, w));
+}
+
+template <int rowCount, int panelCount, bool fused> [[gnu::target("avx512f")]] void
 tileFma(const float* const* rows, int64_t depth, const float* panel, int64_t apart, const FloatFinish& finish, float* to, int64_t stride)
 {
     __m512 sums[rowCount][panelCount];
@@ -50,7 +57,7 @@ tileFma(const float* const* rows, int64_t depth, const float* panel, int64_t apa
         for (int p = 0; p < rowCount; ++p) {
             const __m512 x = _mm512_set1_ps(row[p][d]);
 #pragma GCC unroll 2
-            for (int k = 0; k < panelCount; ++k) sums[p][k] = _mm512_fmadd_ps(x, w[k], sums[p][k]);
+            for (int k = 0; k < panelCount; ++k) sums[p][k] = added<fused>(sums[p][k], x, w[k]);
         }
     }
     const __m512 least = _mm512_set1_ps(finish.low), most = _mm512_set1_ps(finish.high);
@@ -63,7 +70,8 @@ tileFma(const float* const* rows, int64_t depth, const float* panel, int64_t apa
     }
 }
 
-template <int panelCount> [[gnu::target("avx512f")]] void rowFma(const float* row, int64_t depth, const float* panel, float* sums)
+template <int panelCount, bool fused>
+[[gnu::target("avx512f")]] void rowFma(const float* row, int64_t depth, const float* panel, float* sums)
 {
     __m512 sum[panelCount];
 #pragma GCC unroll 4
@@ -72,7 +80,7 @@ template <int panelCount> [[gnu::target("avx512f")]] void rowFma(const float* ro
     for (int64_t d = 0; d < depth; ++d, panel += kTileColumns) {
         const __m512 x = _mm512_set1_ps(row[d]);
 #pragma GCC unroll 4
-        for (int p = 0; p < panelCount; ++p) sum[p] = _mm512_fmadd_ps(x, _mm512_load_ps(panel + p * apart), sum[p]);
+        for (int p = 0; p < panelCount; ++p) sum[p] = added<fused>(sum[p], x, _mm512_load_ps(panel + p * apart));
     }
 #pragma GCC unroll 4
     for (int p = 0; p < panelCount; ++p) _mm512_storeu_ps(sums + p * kTileColumns, sum[p]);
@@ -139,13 +147,15 @@ template <int panelCount>
     }
 }
 
-constexpr decltype(&tileFma<1, 1>) kTilesFma[][2] = {{tileFma<1, 1>, tileFma<1, 2>}, {tileFma<2, 1>, tileFma<2, 2>},
-                                                     {tileFma<3, 1>, tileFma<3, 2>}, {tileFma<4, 1>, tileFma<4, 2>},
-                                                     {tileFma<5, 1>, tileFma<5, 2>}, {tileFma<6, 1>, tileFma<6, 2>}};
+template <bool fused> constexpr decltype(&tileFma<1, 1, fused>) kTilesFma[][2] = {
+    {tileFma<1, 1, fused>, tileFma<1, 2, fused>}, {tileFma<2, 1, fused>, tileFma<2, 2, fused>},
+    {tileFma<3, 1, fused>, tileFma<3, 2, fused>}, {tileFma<4, 1, fused>, tileFma<4, 2, fused>},
+    {tileFma<5, 1, fused>, tileFma<5, 2, fused>}, {tileFma<6, 1, fused>, tileFma<6, 2, fused>}};
 constexpr decltype(&tilePairs<1, 1>) kTilesPairs[][2] = {{tilePairs<1, 1>, tilePairs<1, 2>}, {tilePairs<2, 1>, tilePairs<2, 2>},
                                                          {tilePairs<3, 1>, tilePairs<3, 2>}, {tilePairs<4, 1>, tilePairs<4, 2>},
                                                          {tilePairs<5, 1>, tilePairs<5, 2>}, {tilePairs<6, 1>, tilePairs<6, 2>}};
-constexpr decltype(&rowFma<1>) kRowsFma[] = {rowFma<1>, rowFma<2>, rowFma<3>, rowFma<4>};
+template <bool fused>
+constexpr decltype(&rowFma<1, fused>) kRowsFma[] = {rowFma<1, fused>, rowFma<2, fused>, rowFma<3, fused>, rowFma<4, fused>};
 constexpr decltype(&rowPairs<1>) kRowsPairs[] = {rowPairs<1>, rowPairs<2>, rowPairs<3>, rowPairs<4>};
 
 } // namespace
@@ -153,15 +163,15 @@ constexpr decltype(&rowPairs<1>) kRowsPairs[] = {rowPairs<1>, rowPairs<2>, rowPa
 void multiplyTiles(const float* const* rows, int count, int64_t depth, const float* panel, int panels, int64_t apart,
                    const FloatFinish& finish, float* to, int64_t stride)
 {
-    kTilesFma[count - 1][panels - 1](rows, depth, panel, apart, finish, to, stride);
+    (finish.roundsProducts ? kTilesFma<false> : kTilesFma<true>)[count - 1][panels - 1](rows, depth, panel, apart, finish, to, stride);
 }
 void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int panels, int64_t apart, int32_t* sums)
 {
     kTilesPairs[count - 1][panels - 1](rows, pairs, panel, apart, sums);
 }
-void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, float* sums)
+void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, bool roundsProducts, float* sums)
 {
-    kRowsFma[panels - 1](row, depth, panel, sums);
+    (roundsProducts ? kRowsFma<false> : kRowsFma<true>)[panels - 1](row, depth, panel, sums);
 }
 void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums)
 {

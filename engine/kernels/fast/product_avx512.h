@@ -25,7 +25,7 @@ void multiplyTiles(const float* const* rows, int count, int64_t depth, const flo
                    const FloatFinish& finish, float* to, int64_t stride);
 void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int panels, int64_t apart, int32_t* sums);
 /// One to four panels.
-void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, float* sums);
+void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, bool roundsProducts, float* sums);
 void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums);
 
 } // namespace loopscope::fast::avx512

@@ -76,7 +76,9 @@ template <typename T, typename Output> void multiplyRows(const T* const* rows, i
     if (count == 1) {
         for (int64_t panel = firstPanel; panel < lastPanel; panel += 4) {
             const int64_t together = std::min<int64_t>(4, lastPanel - panel);
-            multiplyRow(rows[0], steps, panels + panel * depth * kTileColumns, together, sums);
+            const T* const first = panels + panel * depth * kTileColumns;
+            if constexpr (std::is_same_v<T, float>) multiplyRow(rows[0], steps, first, together, out.finish.roundsProducts, sums);
+            else multiplyRow(rows[0], steps, first, together, sums);
             for (int64_t k = 0; k < together; ++k) finishTile(sums + k * kTileColumns, 0, 1, panel + k, out);
         }
         return;
@@ -94,6 +96,7 @@ template <typename T, typename Output> void multiplyRows(const T* const* rows, i
                 if (from + some == depth) finish = out.finish;
                 if (finish.bias) finish.bias += column;
                 finish.goesOn = from > 0;
+                finish.roundsProducts = out.finish.roundsProducts;
                 for (int64_t row = 0; row < count; row += kTileRows) {
                     const auto tile = static_cast<int>(std::min<int64_t>(kTileRows, count - row));
                     const float* part[kTileRows];

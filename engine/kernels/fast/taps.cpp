@@ -61,11 +61,18 @@ namespace {
 const bool kIsWide = cpuHas(CpuLevel::avx2);
 const bool kHasPairs = cpuHas(CpuLevel::avx512vnni);
 
+/// sum + x · w; `fused`: rounded once.
+template <bool fused> [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 added(__m256 sum, __m256 x, __m256 w)
+{
+    if constexpr (fused) return _mm256_fmadd_ps(x, w, sum);
+    else return _mm256_add_ps(sum, _mm256_mul_ps(x, w));
+}
+
 /// One block of channels from `first` on of all pixels; its weights are `apart` floats from tap to tap.
-template <int vectors> [[gnu::target("avx2,fma"), gnu::always_inline]] inline void sumTaps(const float* const* taps, int64_t tapCount,
-                                                                                           int64_t pixels, const float* weights,
-                                                                                           int64_t apart, int64_t channels, int64_t first,
-                                                                                           const FloatFinish& finish, float* to)
+template <int vectors, bool fused>
+[[gnu::target("avx2,fma"), gnu::always_inline]] inline void sumTaps(const float* const* taps, int64_t tapCount, int64_t pixels,
+                                                                    const float* weights, int64_t apart, int64_t channels, int64_t first,
+                                                                    const FloatFinish& finish, float* to)
 {
     const __m256 least = _mm256_set1_ps(finish.low), most = _mm256_set1_ps(finish.high);
     for (int64_t p = 0; p < pixels; ++p, taps += tapCount, to += channels) {
@@ -76,7 +83,7 @@ template <int vectors> [[gnu::target("avx2,fma"), gnu::always_inline]] inline vo
         for (int64_t t = 0; t < tapCount; ++t, w += apart) {
             const float* const x = taps[t] + first;
 #pragma GCC unroll 4
-            for (int v = 0; v < vectors; ++v) sum[v] = _mm256_fmadd_ps(_mm256_loadu_ps(x + 8 * v), _mm256_loadu_ps(w + 8 * v), sum[v]);
+            for (int v = 0; v < vectors; ++v) sum[v] = added<fused>(sum[v], _mm256_loadu_ps(x + 8 * v), _mm256_loadu_ps(w + 8 * v));
         }
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {
@@ -86,19 +93,23 @@ template <int vectors> [[gnu::target("avx2,fma"), gnu::always_inline]] inline vo
     }
 }
 
-[[gnu::target("avx2,fma")]] void sumAllTaps(const float* const* taps, int64_t tapCount, int64_t pixels, const float* weights,
-                                            const float* packed, int64_t channels, const FloatFinish& finish, float* to)
+template <bool fused> [[gnu::target("avx2,fma")]] void sumAllTaps(const float* const* taps, int64_t tapCount, int64_t pixels,
+                                                                  const float* weights, const float* packed, int64_t channels,
+                                                                  const FloatFinish& finish, float* to)
 {
     int64_t c = 0;
     for (; c + kTapBlock <= channels; c += kTapBlock)
-        sumTaps<4>(taps, tapCount, pixels, packed + c * tapCount, kTapBlock, channels, c, finish, to);
-    for (; c + 8 <= channels; c += 8) sumTaps<1>(taps, tapCount, pixels, weights + c, channels, channels, c, finish, to);
+        sumTaps<4, fused>(taps, tapCount, pixels, packed + c * tapCount, kTapBlock, channels, c, finish, to);
+    for (; c + 8 <= channels; c += 8) sumTaps<1, fused>(taps, tapCount, pixels, weights + c, channels, channels, c, finish, to);
     if (c < channels && channels >= 8) // the last vector again, together with what is left
-        return sumTaps<1>(taps, tapCount, pixels, weights + channels - 8, channels, channels, channels - 8, finish, to);
+        return sumTaps<1, fused>(taps, tapCount, pixels, weights + channels - 8, channels, channels, channels - 8, finish, to);
     for (; c < channels; ++c)
         for (int64_t p = 0; p < pixels; ++p) {
             float sum = 0;
-            for (int64_t t = 0; t < tapCount; ++t) sum = __builtin_fmaf(taps[p * tapCount + t][c], weights[t * channels + c], sum);
+            for (int64_t t = 0; t < tapCount; ++t) {
+                const float x = taps[p * tapCount + t][c], w = weights[t * channels + c];
+                sum = fused ? __builtin_fmaf(x, w, sum) : sum + x * w;
+            }
             to[p * channels + c] = std::min(std::max(sum + (finish.bias ? finish.bias[c] : 0.0F), finish.low), finish.high);
         }
 }
@@ -150,7 +161,9 @@ void multiplyTaps(const float* const* taps, int64_t tapCount, int64_t pixels, co
                   const FloatFinish& finish, float* to)
 {
 #if LS_HAS_AVX2
-    if (kIsWide) return sumAllTaps(taps, tapCount, pixels, weights, packed, channels, finish, to);
+    if (kIsWide)
+        return (finish.roundsProducts ? sumAllTaps<false> : sumAllTaps<true>)(taps, tapCount, pixels, weights, packed, channels, finish,
+                                                                              to);
 #endif
     static_cast<void>(packed);
     baseline::multiplyTaps(taps, tapCount, pixels, weights, channels, finish, to);

@@ -22,6 +22,7 @@ PhaseTaps tapsOf(int64_t rest, int64_t filter, int64_t stride) { return {rest, r
 struct FastTransposeParams : ConvolutionSetup {
     int64_t strideY = 1, strideX = 1, filterY = 1, filterX = 1, channels = 0, inputChannels = 0;
     std::vector<std::shared_ptr<const PackedWeights>> phases; ///< [rest of y][rest of x]
+    bool roundsProducts = false;                              ///< FloatFinish
 
     PhaseTaps tapsY(int64_t rest) const { return tapsOf(rest, filterY, strideY); }
     PhaseTaps tapsX(int64_t rest) const { return tapsOf(rest, filterX, strideX); }
@@ -134,7 +135,8 @@ Status runFloats(const KernelArgs& args)
     const auto& p = args.paramsAs<FastTransposeParams>();
     const float* const bias = args.has(3) ? args.in(3).as<float>() : nullptr;
     multiplyPhases<float>(args, [&](int64_t at) {
-        return FloatOutput{{bias, p.range.min, p.range.max}, args.out(0).as<float>() + at, p.strideX * p.channels, p.channels};
+        return FloatOutput{
+            {bias, p.range.min, p.range.max, false, p.roundsProducts}, args.out(0).as<float>() + at, p.strideX * p.channels, p.channels};
     });
     return {};
 }
@@ -155,6 +157,7 @@ Result<PreparedKernel> prepareFastTransposeConv(const KernelSetup& setup)
     const Tensor &filter = setup.in(1), &input = setup.in(2);
     if (filter.data == nullptr) return Error(ErrorCode::unsupported, "weights that are computed");
     auto params = std::make_shared<FastTransposeParams>();
+    params->roundsProducts = setup.isQuantizedLater;
     PreparedKernel kernel;
     LS_TRY(kernel.run, setUpConvolution(setup, {2, 1, 3}, filter.shape[0], kLoops, *params));
     if (kernel.run == nullptr || filter.dtype != input.dtype)
@@ -182,5 +185,5 @@ Result<PreparedKernel> prepareFastTransposeConv(const KernelSetup& setup)
 
 LS_DEFINE_PROFILE_KERNELS(fast, tfl, transpose_conv)
 {
-    registry.add({"tfl", "transpose_conv", Profile::fast, prepareFastTransposeConv, "f32 i8 u8", kProductBound});
+    registry.add({"tfl", "transpose_conv", Profile::fast, prepareFastTransposeConv, "f32 i8 u8", kProductBound, true});
 }

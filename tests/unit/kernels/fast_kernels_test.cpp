@@ -19,7 +19,7 @@ struct Window {
 
 class FastConvolutions : public ::testing::TestWithParam<DType> {};
 
-void expectConvolution(const std::string& kind, const Window& w, DType dtype, bool hasBias)
+void expectConvolution(const std::string& kind, const Window& w, DType dtype, bool hasBias, bool isQuantizedLater = false)
 {
     const bool isDepthwise = kind == "depthwise_conv_2d";
     std::mt19937 random(static_cast<unsigned>(w.input.elementCount() + w.filter.elementCount()));
@@ -33,6 +33,7 @@ void expectConvolution(const std::string& kind, const Window& w, DType dtype, bo
     options.attributes = {{"padding", Word{w.padding}}, {"stride_h", w.strideH},     {"stride_w", w.strideW},
                           {"dilation_h", w.dilationH},  {"dilation_w", w.dilationW}, {"act", Word{w.activation}}};
     options.results = {DeclaredResult{dtype, scaleOf(dtype, 0.11F)}};
+    options.isQuantizedLater = isQuantizedLater;
     EXPECT_EQ(difference(kind, {&input, &filter, hasBias ? &bias : nullptr}, options), "")
         << kind << " of " << toString(w.input) << " by " << toString(w.filter) << ", " << w.padding;
 }
@@ -123,6 +124,38 @@ TEST(FastMatrixProducts, ofBatchesGiveWhatTheReferenceGives)
                         EXPECT_EQ(difference("batch_matmul", {&x, &y}, options), "") << adjX << adjY << columns << rows;
                     }
             }
+}
+
+/// Floats that are quantized further on have the bits of the reference, not only its bound.
+TEST(FastProducts, keepTheBitsOfFloatsThatAreQuantizedLater)
+{
+    for (const int64_t channels : {1, 5, 40}) {
+        expectConvolution("conv_2d", {Shape({1, 9, 9, channels}), Shape({37, 3, 3, channels}), 1, 1, 1, 1, "SAME", "RELU"}, DType::f32,
+                          true, true);
+        expectConvolution("conv_2d", {Shape({1, 1, 1, 90 * channels}), Shape({70, 1, 1, 90 * channels}), 1, 1, 1, 1, "VALID", "NONE"},
+                          DType::f32, false, true);
+        expectConvolution("depthwise_conv_2d", {Shape({1, 9, 9, channels}), Shape({1, 3, 3, channels}), 1, 1, 1, 1, "SAME", "NONE"},
+                          DType::f32, true, true);
+    }
+    std::mt19937 random(8);
+    RunOptions options;
+    options.isQuantizedLater = true;
+    for (const int64_t rows : {1, 2, 9}) {
+        const TestTensor input = randomTensor(random, DType::f32, Shape({rows, 700}));
+        const TestTensor weights = randomTensor(random, DType::f32, Shape({50, 700}));
+        options.attributes = {{"act", Word{"NONE"}}, {"weights_format", Word{"DEFAULT"}}};
+        EXPECT_EQ(difference("fully_connected", {&input, &weights, nullptr}, options), "") << rows;
+        const TestTensor turned = randomTensor(random, DType::f32, Shape({700, 50}));
+        options.attributes = {{"adj_x", false}, {"adj_y", false}};
+        EXPECT_EQ(difference("batch_matmul", {&input, &turned}, options), "") << rows;
+        options.attributes = {{"adj_x", false}, {"adj_y", true}};
+        EXPECT_EQ(difference("batch_matmul", {&input, &weights}, options), "") << rows;
+    }
+    const TestTensor size = tensorOf<int32_t>(Shape({4}), {1, 8, 8, 19});
+    const TestTensor filter = randomTensor(random, DType::f32, Shape({19, 3, 3, 24})),
+                     image = randomTensor(random, DType::f32, Shape({1, 4, 4, 24}));
+    options.attributes = {{"padding", Word{"SAME"}}, {"stride_h", int64_t{2}}, {"stride_w", int64_t{2}}};
+    EXPECT_EQ(difference("transpose_conv", {&size, &filter, &image}, options), "");
 }
 
 /// All 8-bit numbers with each other, at scales near and far from each other.

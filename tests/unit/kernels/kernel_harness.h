@@ -68,7 +68,8 @@ struct RunOptions {
     Profile profile = Profile::reference;
     int64_t largestResult = int64_t{1} << 30; ///< bytes; larger results are an error of the harness
     int threads = 3;
-    bool openShapes = true; ///< kernels may run whose result shapes inference leaves to them
+    bool isQuantizedLater = false; ///< KernelSetup
+    bool openShapes = true;        ///< kernels may run whose result shapes inference leaves to them
 };
 
 class TestRuntime : public KernelRuntime {
@@ -154,7 +155,9 @@ inline Result<std::vector<TestTensor>> runOperator(const std::string& name, cons
     const KernelEntry* entry = KernelRegistry::builtin().find(op.kind, options.profile);
     if (!entry) return Error(ErrorCode::unsupported, "no kernel").at(op.kind.full());
     const std::vector<const Tensor*> constOut(outPointers.begin(), outPointers.end());
-    LS_TRY(PreparedKernel kernel, entry->prepare(KernelSetup{op, in, constOut, options.shapesAreStatic}));
+    KernelSetup setup{op, in, constOut, options.shapesAreStatic};
+    setup.isQuantizedLater = options.isQuantizedLater;
+    LS_TRY(PreparedKernel kernel, entry->prepare(setup));
     TestRuntime runtime(options.threads);
     KernelArgs args = {in.data(), outPointers.data(),          kernel.params.get(),
                        &runtime,  static_cast<int>(in.size()), static_cast<int>(outPointers.size())};

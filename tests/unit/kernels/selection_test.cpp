@@ -1,4 +1,5 @@
 // Which kernel an operator gets in a profile, what is told of it, and that the kernels of `fast` keep the bound that they state.
+#include "engine/kernels/quantized_later.h"
 #include "engine/kernels/selection.h"
 #include "tests/unit/kernels/kernel_harness.h"
 
@@ -74,6 +75,68 @@ TEST(KernelSelection, otherErrorsAreNoReasonToFallBack)
     const Result<ChosenKernel> kernel = chosen("floor", DType::f32, Profile::fast);
     ASSERT_FALSE(kernel.ok());
     EXPECT_EQ(kernel.error().code(), ErrorCode::badFile);
+}
+
+/// What a kernel may get wrong in the last place moves a number to another step where it is quantized.
+TEST(KernelSelection, floatsThatAreQuantizedLaterGoToKernelsThatKeepTheirBits)
+{
+    KernelRegistry registry;
+    for (const char* kind : {"exp", "neg", "conv_2d"}) registry.add({"tfl", kind, Profile::reference, prepareAny, "f32 i8"});
+    registry.add({"tfl", "exp", Profile::fast, prepareF32, "f32", withinUlp(3)});
+    registry.add({"tfl", "neg", Profile::fast, prepareF32, "f32", kExact});
+    registry.add({"tfl", "conv_2d", Profile::fast, prepareF32, "f32", withinUlp(3), true});
+    Tensor tensor;
+    tensor.dtype = DType::f32;
+    const Tensor* const tensors[] = {&tensor};
+    for (const auto& [kind, used] : {std::pair("exp", Profile::reference), {"neg", Profile::fast}, {"conv_2d", Profile::fast}}) {
+        Operator op;
+        op.kind = {"tfl", kind};
+        KernelSetup setup{op, tensors, tensors};
+        setup.isQuantizedLater = true;
+        const Result<ChosenKernel> kernel = chooseKernel(registry, setup, Profile::fast);
+        ASSERT_TRUE(kernel.ok()) << kind;
+        EXPECT_EQ(kernel->used, used) << kind;
+        EXPECT_EQ(kernel->reason, used == Profile::fast ? "" : "its floats are quantized further on") << kind;
+    }
+}
+
+/// x → exp → while (its body: tanh → fully_connected with weights of i8 → logistic) → exp
+TEST(QuantizedLater, followsFloatsBackThroughOperatorsAndLoops)
+{
+    Model model;
+    const auto add = [](Graph& graph, const char* kind, std::vector<ValueId> inputs, AttributeList attributes = {}) {
+        Operator op;
+        op.kind = {"tfl", kind};
+        op.inputs = std::move(inputs);
+        op.attributes = std::move(attributes);
+        op.results = {ValueId(static_cast<int64_t>(graph.values.size()))};
+        graph.values.emplace_back().type.dtype = DType::f32;
+        graph.operators.push_back(op);
+        return op.results.front();
+    };
+    model.graphs.resize(3);
+    for (Graph& graph : model.graphs) {
+        graph.inputs = {ValueId(0)};
+        graph.values.emplace_back().type.dtype = DType::f32;
+    }
+    Graph &main = model.graphs[0], &body = model.graphs[2];
+    const AttributeList callees = {{"body", GraphRef{GraphId(2), nullptr}}, {"cond", GraphRef{GraphId(1), nullptr}}};
+    main.outputs = {{"", add(main, "exp", {add(main, "while", {add(main, "exp", {ValueId(0)})}, callees)})}};
+    const ValueId weights(static_cast<int64_t>(body.values.size()));
+    body.values.emplace_back().type.dtype = DType::i8;
+    body.values.back().type.quantization = std::make_shared<const Quantization>(Quantization::perTensor(0.1F, 0));
+    body.outputs = {{"", add(body, "logistic", {add(body, "fully_connected", {add(body, "tanh", {ValueId(0)}), weights})})}};
+    const QuantizedLater later(model);
+    const auto held = [&](int64_t graph) {
+        std::vector<bool> all;
+        for (size_t o = 0; o < model.graphs[static_cast<size_t>(graph)].operators.size(); ++o)
+            all.push_back(later.holds(GraphId(graph), OperatorId(static_cast<int64_t>(o))));
+        return all;
+    };
+    EXPECT_THAT(held(0), ::testing::ElementsAre(true, false, false));
+    EXPECT_THAT(held(2), ::testing::ElementsAre(true, true, true)); // the next iteration quantizes what logistic gives
+    body.value(weights).type.quantization = nullptr;                // no weights of steps
+    EXPECT_FALSE(QuantizedLater(model).holds(GraphId(0), OperatorId(0)));
 }
 
 TEST(KernelReport, countsEachOperatorOnceAndGroupsWhatItSays)
