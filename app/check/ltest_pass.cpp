@@ -4,12 +4,24 @@
 #include "app/wiring/fusion_proof.h"
 #include "app/wiring/pass_context.h"
 #include "app/wiring/tf_target.h"
+#include "converters/fuse/batch.h"
 #include "converters/passes/pass_manager.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 namespace loopscope::app {
+
+namespace {
+
+/// `batch=N`: inputs of any number of rows take N.
+Status giveBatchOf(Model& model, const LtestSection& section)
+{
+    const std::string size = section.value("batch");
+    return size.empty() ? Status() : giveBatch(model, GraphId(0), std::strtoll(size.c_str(), nullptr, 10));
+}
+
+} // namespace
 
 Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section)
 {
@@ -23,6 +35,7 @@ Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section)
         {namesIn({section.value("only")}), namesIn({section.value("skip")}), section.value("composites"),
          std::strtod(section.value("near", "0").c_str(), nullptr), section.hasWord("tanh"),
          std::strtoll(section.value("weights", "0").c_str(), nullptr, 10)}};
+    LS_CHECK_OK(giveBatchOf(model, section));
     LS_TRY(std::vector<PassRun> runs, runPasses(model, plan, context));
     RewriteReport all;
     for (PassRun& run : runs) {
@@ -37,6 +50,7 @@ Result<std::vector<std::string>> provedLines(const Model& before, const LtestSec
     if (section == nullptr) return Error(ErrorCode::usage, "'== proved' without '== pass'");
     LoadedModel file;
     file.model = before;
+    LS_CHECK_OK(giveBatchOf(file.model, *section));
     FusionOptions options;
     options.only = namesIn({section->value("only")});
     options.skipped = namesIn({section->value("skip")});

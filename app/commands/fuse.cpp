@@ -13,6 +13,7 @@
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
+#include "converters/fuse/batch.h"
 #include "converters/fuse/binary_code_outputs.h"
 #include "converters/lower/states.h"
 #include "engine/base/bytes.h"
@@ -142,6 +143,11 @@ Result<int> runFuse(const CommandContext& context)
     LS_CHECK_OK(checkWritable(out, saving.overwrite));
     LS_CHECK_OK(checkWritable(report, saving.overwrite));
     LS_TRY(FusionOptions options, optionsOf(file, arguments));
+    if (arguments.has("batch-size")) {
+        LS_TRY(const int64_t size, arguments.integer("batch-size", 1, 1, 1'000'000));
+        LS_CHECK_OK(giveBatch(file.model, options.root, size));
+        options.followsShapes = true;
+    }
     options.isForCircle = format != nullptr && format->extension == "circle";
     LS_TRY(const FusionProofOptions asked, proofOptionsOf(arguments));
     const LoadedModel before = file;

@@ -152,9 +152,9 @@ std::vector<CommandSpec> conversionCommands()
          "Operators that one operator of TFLite computes become that one; tells what was fused, what was not, and why; proves each "
          "rewrite.",
          "loopscope fuse model.pb -o fused.lsir --prove --report fused.html",
-         with({"output", "format", "force",      "data",  "passes",        "skip",      "report",    "why",    "unfuse",
-               "near",   "tanh",   "composites", "prove", "input",         "samples",   "signature", "fetch",  "feed",
-               "target", "init",   "bitwise",    "seed",  "schedule-seed", "max-steps", "max-depth", "timeout"},
+         with({"output", "format", "force",      "data",       "passes", "skip",          "report",    "why",       "unfuse",
+               "near",   "tanh",   "batch-size", "composites", "prove",  "input",         "samples",   "signature", "fetch",
+               "feed",   "target", "init",       "bitwise",    "seed",   "schedule-seed", "max-steps", "max-depth", "timeout"},
               kTolerance),
          1, 1, runFuse},
         {"raise", "raise IN -o OUT",

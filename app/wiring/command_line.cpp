@@ -129,6 +129,8 @@ constexpr std::array kOptions = {
     OptionSpec{"unfuse", 0, "", "", "fuse: the other way: operators become what they are made of, where nothing is lost", false},
     OptionSpec{"near", 0, "R", "0", "fuse: constants may be off those of a pattern by this part of them; what is so is approximate", false},
     OptionSpec{"tanh", 0, "", "", "fuse: TANH goes into other operators, for runtimes whose kernels run it there", false},
+    OptionSpec{"batch-size", 0, "N", "none",
+               "fuse: inputs whose first dimension is unknown take batches of N, as operators with states need to know", false},
     OptionSpec{"composites", 0, "operator|keep|body", "keep; of fuse operator",
                "composites of StableHLO: the operator of their name, themselves, or what their body computes", false},
     OptionSpec{"of", 0, "NAME", "none", "the values whose gradient is computed: the sum of all their elements (a,b)", true},

@@ -74,14 +74,15 @@ std::optional<int64_t> knownInteger(const Graph& graph, ValueId value, int depth
     std::optional<std::vector<int64_t>> elements = integersIn(graph, op->inputs[0]);
     if (const Operator* const shape = producerIn(graph, op->inputs[0]); !elements && shape != nullptr && cellKind(*shape) == "shape") {
         const Shape of = graph.value(behindIdentities(graph, shape->inputs[0])).type.dynamicShape();
-        if (of.isStatic()) {
+        if (of.hasRank()) {
             elements.emplace();
             for (int d = 0; d < of.rank(); ++d) elements->push_back(of[d]);
         }
     }
     if (!at || !elements) return std::nullopt;
     const int64_t index = *at < 0 ? *at + static_cast<int64_t>(elements->size()) : *at;
-    if (index < 0 || index >= static_cast<int64_t>(elements->size())) return std::nullopt;
+    if (index < 0 || index >= static_cast<int64_t>(elements->size()) || (*elements)[static_cast<size_t>(index)] == kUnknownDim)
+        return std::nullopt;
     return (*elements)[static_cast<size_t>(index)];
 }
 
@@ -343,10 +344,28 @@ std::string CellLoop::noConstants(ValueId weights) const
 std::string CellLoop::unfitState(size_t k, std::string_view what) const
 {
     const Value& value = initial(k);
-    if (!value.type.dynamicShape().isStatic()) return "the batch size of " + std::string(what) + " is unknown";
+    if (!checkedElementCount(stateShape(k))) return unknownBatch(what);
     if (value.type.dtype != DType::f32) return "states are " + std::string(dtypeName(value.type.dtype));
     if (m_site.isTensorFlow() || beginsWithZeros(k)) return "";
     return "'" + value.id + "' is not zeros, which the states of TFLite's operator begin with";
+}
+
+/// Its own, or that of what fills it.
+Shape CellLoop::stateShape(size_t k) const
+{
+    const Value& value = initial(k);
+    const Shape own = value.type.dynamicShape();
+    const OperatorId producer = m_site.producer(m_op.inputs[k]);
+    if (own.isStatic() || !producer.valid() || cellKind(m_site.editor().op(producer)) != "fill") return own;
+    const Operator* const dims = producerIn(m_graph, m_site.editor().op(producer).inputs.at(0));
+    if (dims == nullptr || cellKind(*dims) != "pack") return own;
+    Shape found;
+    for (const ValueId dim : dims->inputs) {
+        const auto known = knownInteger(m_graph, dim);
+        if (!known || *known < 0) return own;
+        found.append(*known);
+    }
+    return found;
 }
 
 bool CellLoop::beginsWithZeros(size_t k) const
@@ -361,9 +380,12 @@ bool CellLoop::beginsWithZeros(size_t k) const
 ValueId CellLoop::stateOf(size_t k, const std::string& name) const
 {
     const Value& begins = initial(k);
-    if (m_site.isTensorFlow() || begins.role == ValueRole::constant) return m_op.inputs[k];
-    const std::vector<float> zeros(static_cast<size_t>(begins.type.shape.elementCount()), 0.0F);
-    return m_site.constant(name, begins.type.shape, std::span<const float>(zeros), m_loop);
+    const OperatorId producer = m_site.producer(m_op.inputs[k]);
+    const bool isFilled = producer.valid() && cellKind(m_site.editor().op(producer)) == "fill" && beginsWithZeros(k);
+    if (begins.role == ValueRole::constant || (m_site.isTensorFlow() && !isFilled)) return m_op.inputs[k];
+    const Shape shape = stateShape(k);
+    const std::vector<float> zeros(static_cast<size_t>(shape.elementCount()), 0.0F);
+    return m_site.constant(name, shape, std::span<const float>(zeros), m_loop);
 }
 
 OperatorId CellLoop::putLayer(OperatorDraft draft, size_t output, const std::string& name)

@@ -64,7 +64,9 @@ public:
     std::string unfitState(size_t k, std::string_view what) const;
     /// Whether carried value k begins with zeros.
     bool beginsWithZeros(size_t k) const;
-    /// What it begins with; in a file of TFLite zeros that are stored, for they may come out of something.
+    /// Of what carried value k begins with.
+    Shape stateShape(size_t k) const;
+    /// What it begins with: zeros are stored, for they may come out of something.
     ValueId stateOf(size_t k, const std::string& name) const;
 
     /// A layer that gives the whole sequence, for what is read of it; carried value `output` is its last step.

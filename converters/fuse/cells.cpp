@@ -152,6 +152,11 @@ SumPart partOfSum(const Graph& graph, ValueId value, int parts)
     return from && *from >= 0 && *from % part[1] == 0 ? SumPart{sum, static_cast<int>(*from / part[1])} : SumPart();
 }
 
+std::string unknownBatch(std::string_view what)
+{
+    return "the batch size of " + std::string(what) + " is unknown, which states of TFLite have to know: --batch-size N says it";
+}
+
 Numbers straightWeights(Numbers weights, bool isTurned)
 {
     constexpr std::array kTurn = {1, 0};

@@ -46,4 +46,7 @@ SumPart partOfSum(const Graph& graph, ValueId value, int parts);
 /// As [rows, columns].
 Numbers straightWeights(Numbers weights, bool isTurned);
 
+/// Why states of a size that is not known are no states of an operator.
+std::string unknownBatch(std::string_view what);
+
 } // namespace loopscope::fusing

@@ -316,7 +316,7 @@ Outcome kerasLstm(Site& site, const MarkedCall& call)
         if (!site.editor().uses(op.results[k]).empty()) return declined("the caller uses result " + std::to_string(k) + ", a final state");
     if (findAttribute(call.callee->attributes, "time_major") == nullptr) return declined("attribute time_major is missing");
     for (const size_t k : {1, 2})
-        if (!typeOf(site, call, k).shape.isStatic()) return declined("the batch size of h0 and c0 is unknown");
+        if (!typeOf(site, call, k).shape.isStatic()) return declined(unknownBatch("h0 and c0"));
     LstmNode node;
     node.isTimeMajor = attributeBool(call.callee->attributes, "time_major", false);
     node.weights.isDiagonal = call.mark.starts_with("indy_");

@@ -6,8 +6,10 @@
 #include "converters/fuse/pattern.h"
 #include "converters/fuse/prepare.h"
 #include "converters/fuse/region.h"
+#include "converters/lower/refine_shapes.h"
 #include "engine/base/text.h"
 #include "engine/transform/freeze.h"
+#include "engine/transform/gradient/known_shapes.h"
 
 #include <algorithm>
 #include <deque>
@@ -73,7 +75,9 @@ class GraphFuser {
 public:
     GraphFuser(Model& model, GraphId graph, const RuleTable& table, const std::unordered_set<std::string>& keeps,
                const FusionOptions& options, FusionReport& report)
-        : m_site(model, graph, keeps, options),
+        : m_model(model),
+          m_graphId(graph),
+          m_site(model, graph, keeps, options),
           m_graph(model.graph(graph).id),
           m_table(table),
           m_options(options),
@@ -96,7 +100,12 @@ public:
 
     Status run()
     {
-        toFixedPoint(m_table.early, false);
+        inferShapes();
+        for (size_t known = m_report.rewrites.size();; known = m_report.rewrites.size()) {
+            toFixedPoint(m_table.early, false);
+            if (m_report.rewrites.size() == known || !inferShapes()) break;
+            m_declined.clear(); // more shapes are known
+        }
         toFixedPoint(m_table.late, true);
         tellDeclined();
         std::vector<OperatorId> order = m_site.editor().order();
@@ -106,6 +115,20 @@ public:
     }
 
 private:
+    /// States the shapes that follow from others. Whether some are new.
+    bool inferShapes()
+    {
+        if (!m_site.isTensorFlow() && !m_options.followsShapes) return false;
+        Graph& graph = m_model.graph(m_graphId);
+        std::vector<Shape> before;
+        for (const Value& value : graph.values) before.push_back(value.type.dynamicShape());
+        if (m_site.isTensorFlow()) KnownShapes(m_model).refine(graph);
+        else lowering::refineShapes(m_model, {});
+        for (size_t v = 0; v < before.size(); ++v)
+            if (graph.values[v].type.dynamicShape() != before[v]) return true;
+        return false;
+    }
+
     void tellDeclined()
     {
         for (auto& [key, label] : m_labels)
@@ -214,6 +237,8 @@ private:
         return {};
     }
 
+    Model& m_model;
+    const GraphId m_graphId;
     Site m_site;
     const std::string m_graph;
     const RuleTable& m_table;

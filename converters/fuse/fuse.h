@@ -40,10 +40,11 @@ struct FusionOptions {
     int64_t mostWeightBytes = int64_t{1} << 27; ///< weights that are larger take no factors in: the file would grow by a copy of them
     bool isReverse = false;                     ///< operators become what they were made of: the rules are those that begin with `unfuse-`
     Composites composites = {};
-    bool isForCircle = false;       ///< the result becomes a .circle file: operators that only Circle has may come out
-    double nearness = 0;            ///< how far, as a part of them, constants may be from those of a pattern; what is so is approximate
-    bool fusesTanh = false;         ///< TANH goes into other operators, for runtimes whose kernels run it there
-    bool keepsRegions = false;      ///< every rewrite with what it replaced, so that it can be proved
+    bool isForCircle = false;   ///< the result becomes a .circle file: operators that only Circle has may come out
+    double nearness = 0;        ///< how far, as a part of them, constants may be from those of a pattern; what is so is approximate
+    bool followsShapes = false; ///< .tflite: shapes that were unknown are inferred between rewrites; in TensorFlow's graphs they always are
+    bool fusesTanh = false;     ///< TANH goes into other operators, for runtimes whose kernels run it there
+    bool keepsRegions = false;  ///< every rewrite with what it replaced, so that it can be proved
     std::vector<std::string> keeps; ///< values that a session asks for, `node` or `node:slot`: they stay what they are
     /// TensorFlow: what is run of the model. With it variables that nothing writes become constants, and calls what they call.
     std::optional<RunSelection> selection = {};

@@ -71,7 +71,7 @@ private:
     {
         if (!m_gru.refused.empty()) return refused(m_gru.refused);
         const Value& state = m_loop.initial(static_cast<size_t>(m_output));
-        if (!state.type.shape.isStatic() || state.type.shape.rank() != 2) return refused("the batch size of the state is unknown");
+        if (!state.type.shape.isStatic() || state.type.shape.rank() != 2) return refused(unknownBatch("the state"));
         if (state.type.shape[0] != 1) return refused("Circle's runtime knows the operator for a batch of 1 only");
         if (std::string reason = findSequence(m_gru.x); !reason.empty()) return refused(std::move(reason));
         for (const GatheredOutputs& gathered : m_loop.gathered())

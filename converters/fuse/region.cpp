@@ -22,7 +22,7 @@ bool namesGraph(const Operator& op)
     });
 }
 
-/// Computed from constants alone.
+/// Computed from constants and shapes alone: zeros as many as a batch has rows are zeros in every run.
 bool isConstantTree(const Graph& graph, ValueId id, int depth)
 {
     const Value& value = graph.value(id);
@@ -31,12 +31,13 @@ bool isConstantTree(const Graph& graph, ValueId id, int depth)
     const Operator& op = graph.op(value.producer);
     if (!op.controlInputs.empty() || namesGraph(op)) return false;
     if (op.kind.dialect == "tf") {
-        if (op.kind.name == "Const") return true;
+        if (op.kind.name == "Const" || op.kind.name == "Shape") return true;
         const TfOpSignature* const known = findTfOp(op.kind.name);
         if (known == nullptr || known->isStateful) return false;
     }
-    return !op.inputs.empty() &&
-           std::ranges::all_of(op.inputs, [&](ValueId input) { return input.valid() && isConstantTree(graph, input, depth + 1); });
+    return !op.inputs.empty() && (op.kind.name == "shape" || std::ranges::all_of(op.inputs, [&](ValueId input) {
+                                      return input.valid() && isConstantTree(graph, input, depth + 1);
+                                  }));
 }
 
 using Affected = std::function<bool(OperatorId)>;
@@ -44,19 +45,19 @@ using Affected = std::function<bool(OperatorId)>;
 /// The operators that lead to some values, back to what a rewrite left alone.
 class Slice {
 public:
-    Slice(const Graph& graph, const Affected& isAffected) : m_graph(graph), m_isAffected(isAffected) {}
+    Slice(const Graph& graph, const Affected& isAffected) : m_graph(&graph), m_isAffected(&isAffected) {}
 
     void visit(ValueId id)
     {
         if (!id.valid() || !m_seen.insert(id.index).second) return;
-        const Value& value = m_graph.value(id);
+        const Value& value = m_graph->value(id);
         if (value.role == ValueRole::constant || value.role == ValueRole::variable || value.role == ValueRole::absent) return;
-        if (value.role == ValueRole::input || !(m_isAffected(value.producer) || isConstantTree(m_graph, id, 0))) {
+        if (value.role == ValueRole::input || !((*m_isAffected)(value.producer) || isConstantTree(*m_graph, id, 0))) {
             inputs.push_back(id);
             return;
         }
         if (!m_entered.insert(value.producer.index).second) return;
-        for (const ValueId input : m_graph.op(value.producer).inputs) visit(input);
+        for (const ValueId input : m_graph->op(value.producer).inputs) visit(input);
         operators.push_back(value.producer);
     }
 
@@ -64,8 +65,8 @@ public:
     std::vector<ValueId> inputs;
 
 private:
-    const Graph& m_graph;
-    const Affected& m_isAffected;
+    const Graph* m_graph;
+    const Affected* m_isAffected;
     std::unordered_set<int32_t> m_seen, m_entered;
 };
 
@@ -124,6 +125,38 @@ Model modelOf(const Model& source, Graph graph)
     model.graphs.push_back(std::move(graph));
     return model;
 }
+
+/// Marks the operators through which some values follow from others that one side of a region begins with, too: it begins with these.
+class Dependence {
+public:
+    Dependence(const Graph& graph, const std::vector<ValueId>& begins, std::unordered_set<int32_t>& marked)
+        : m_graph(graph),
+          m_begins(begins),
+          m_marked(marked)
+    {
+    }
+
+    /// False: it does not, as far as one looks.
+    bool follows(ValueId id, int depth = 0)
+    {
+        constexpr int kDeepest = 24;
+        constexpr size_t kMost = 256;
+        if (!id.valid()) return false;
+        if (depth > 0 && std::ranges::find(m_begins, id) != m_begins.end()) return true;
+        const Value& value = m_graph.value(id);
+        if (value.role != ValueRole::result || depth > kDeepest || !m_seen.insert(id.index).second || m_seen.size() > kMost) return false;
+        bool found = false;
+        for (const ValueId input : m_graph.op(value.producer).inputs) found = follows(input, depth + 1) || found;
+        if (found) m_marked.insert(value.producer.index);
+        return found;
+    }
+
+private:
+    const Graph& m_graph;
+    const std::vector<ValueId>& m_begins;
+    std::unordered_set<int32_t>& m_marked;
+    std::unordered_set<int32_t> m_seen;
+};
 
 bool sameOperator(const Operator& a, const Operator& b) { return a.kind == b.kind && a.inputs == b.inputs && a.attributes == b.attributes; }
 
@@ -204,13 +237,19 @@ std::shared_ptr<const FusionRegion> changedRegion(const Model& model, const Grap
     for (size_t k = 0; k < before.graph.outputs.size() && k < after.outputs.size(); ++k)
         if (before.graph.outputs[k].value != after.outputs[k].value) pair(before.graph.outputs[k].value, after.outputs[k].value);
     if (was.empty()) return nullptr;
-    const Affected wasAffected = [&](OperatorId op) { return isChanged[static_cast<size_t>(op.index)]; };
-    const Affected isAffected = [&](OperatorId op) {
-        return static_cast<size_t>(op.index) >= common || isChanged[static_cast<size_t>(op.index)];
-    };
+    std::unordered_set<int32_t> between; // unchanged, but what one side begins with follows from what the other does
+    const Affected wasAffected = [&](OperatorId op) { return isChanged[static_cast<size_t>(op.index)] || between.contains(op.index); };
+    const Affected isAffected = [&](OperatorId op) { return static_cast<size_t>(op.index) >= common || wasAffected(op); };
     Slice old(before.graph, wasAffected), now(after, isAffected);
-    for (const ValueId value : was) old.visit(value);
-    for (const ValueId value : is) now.visit(value);
+    for (size_t known = SIZE_MAX; known != between.size();) {
+        known = between.size();
+        old = Slice(before.graph, wasAffected);
+        now = Slice(after, isAffected);
+        for (const ValueId value : was) old.visit(value);
+        for (const ValueId value : is) now.visit(value);
+        for (const ValueId input : old.inputs) Dependence(before.graph, now.inputs, between).follows(input);
+        for (const ValueId input : now.inputs) Dependence(after, old.inputs, between).follows(input);
+    }
     std::vector<ValueId> inputs = old.inputs;
     for (const ValueId input : now.inputs)
         if (std::ranges::find(inputs, input) == inputs.end()) {

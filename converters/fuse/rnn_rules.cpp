@@ -87,7 +87,7 @@ private:
 
     std::string readWeights()
     {
-        const int64_t cells = m_loop.initial(m_output).type.dynamicShape().back();
+        const int64_t cells = m_loop.stateShape(m_output).back();
         const std::array<const WeightedProduct*, 2> products = {&m_cell.kernel, &m_cell.recurrent};
         const std::array<int64_t, 2> rows = {m_loop.shape()[2], cells};
         for (size_t k = 0; k < products.size(); ++k) {

@@ -137,10 +137,10 @@ private:
         m_shape = m_graph.value(behind(m_sequence)).type.dynamicShape();
         if (m_shape.rank() != 3) return "the shape of the sequence is not known";
         const LstmCellMatch& first = m_cells.back();
-        if (first.isFirst && m_shape[1] < 0) return "the batch size is unknown";
+        if (first.isFirst && m_shape[1] < 0) return unknownBatch("the sequence");
         for (const ValueId state : {first.h, first.c}) {
             if (first.isFirst) break;
-            if (!m_graph.value(behind(state)).type.shape.isStatic()) return "the batch size of h0 and c0 is unknown";
+            if (!m_graph.value(behind(state)).type.shape.isStatic()) return unknownBatch("h0 and c0");
             const Numbers* const numbers = m_site.constants().floats(behind(state));
             const bool isZero = numbers != nullptr && std::ranges::all_of(numbers->values, [](float value) { return value == 0; });
             if (!m_site.isTensorFlow() && !isZero)

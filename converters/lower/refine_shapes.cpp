@@ -1,11 +1,13 @@
 #include "converters/lower/refine_shapes.h"
 
 #include "engine/ops/catalog.h"
+#include "engine/ops/shape_values.h"
 #include "engine/tensor/tensor.h"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace loopscope::lowering {
 
@@ -47,6 +49,7 @@ public:
         for (size_t g = 0; g < model.graphs.size(); ++g) {
             const Graph& graph = model.graphs[g];
             m_shapes.emplace_back(graph.values.size());
+            m_numbers.emplace_back(graph.values.size());
             m_budget += kMostVisits * static_cast<int64_t>(graph.operators.size());
             for (size_t v = 0; v < graph.values.size(); ++v) {
                 const Value& value = graph.values[v];
@@ -83,6 +86,11 @@ private:
     bool isStandIn(GraphId graph, ValueId value) const { return m_standIns.contains({graph.index, value.index}); }
     Known& shape(GraphId graph, ValueId value) { return m_shapes[static_cast<size_t>(graph.index)][static_cast<size_t>(value.index)]; }
 
+    std::vector<std::byte>& numbers(GraphId graph, ValueId value)
+    {
+        return m_numbers[static_cast<size_t>(graph.index)][static_cast<size_t>(value.index)];
+    }
+
     /// Something calls the graph.
     void reach(GraphId graph)
     {
@@ -96,7 +104,6 @@ private:
         std::vector<Tensor> tensors;
         tensors.reserve(op.inputs.size());
         std::vector<const Tensor*> operands;
-        std::vector<int32_t> dims; // of SHAPE, whose result is known beforehand
         for (const ValueId id : op.inputs) {
             if (!id.valid()) {
                 operands.push_back(nullptr);
@@ -106,9 +113,9 @@ private:
             if (!known) return std::vector<Known>(op.results.size());
             Tensor tensor = declaredTensor(m_model.graph(graph).value(id));
             if (*known != tensor.shape) tensor.shape = *known;
-            if (dims.empty() && isShapeOf(graph, id, dims)) {
-                tensor.data = reinterpret_cast<std::byte*>(dims.data());
-                tensor.bytes = dims.size() * sizeof(int32_t);
+            if (std::vector<std::byte>& value = numbers(graph, id); !value.empty()) {
+                tensor.data = value.data();
+                tensor.bytes = value.size();
             }
             tensors.push_back(tensor);
             operands.push_back(&tensors.back());
@@ -126,20 +133,21 @@ private:
             const bool saysMore = isKnown && types[k].shape.hasRank() && (types[k].shape.isStatic() || !declared.isStatic());
             shapes.emplace_back(saysMore ? types[k].shape : declared);
         }
+        if (op.results.size() == 1) follow(graph, op, operands, shapes[0]);
         return shapes;
     }
 
-    /// Whether the value is the shape, as i32, of a value of static shape; that.
-    bool isShapeOf(GraphId graph, ValueId id, std::vector<int32_t>& dims)
+    /// Numbers that follow from shapes, as far as these are known now.
+    void follow(GraphId graph, const Operator& op, std::span<const Tensor* const> operands, const Known& found)
     {
-        const Value& value = m_model.graph(graph).value(id);
-        if (value.role != ValueRole::result || value.type.dtype != DType::i32) return false;
-        const Operator& op = m_model.graph(graph).op(value.producer);
-        if (op.kind.name != "shape" || op.inputs.empty()) return false;
-        const Known& known = shape(graph, op.inputs.front());
-        if (!known || !known->isStatic()) return false;
-        for (const int64_t dim : known->dims()) dims.push_back(static_cast<int32_t>(dim));
-        return true;
+        std::vector<std::byte>& kept = numbers(graph, op.results[0]);
+        kept.clear();
+        Tensor result;
+        result.dtype = m_model.graph(graph).value(op.results[0]).type.dtype;
+        result.shape = found ? *found : Shape::unknownRank();
+        ShownValues shown;
+        showShapeValue(op, operands, result, shown);
+        if (!shown.empty()) kept = std::move(shown.back());
     }
 
     void visit(GraphId graph)
@@ -245,8 +253,9 @@ private:
 
     Model& m_model;
     const StandIns& m_standIns;
-    std::vector<std::vector<Known>> m_shapes; ///< by graph and value
-    std::vector<bool> m_isOpen;               ///< graphs of which more is known than when they were visited
+    std::vector<std::vector<Known>> m_shapes;                   ///< by graph and value
+    std::vector<std::vector<std::vector<std::byte>>> m_numbers; ///< of shapes and what is computed of them; empty: not known
+    std::vector<bool> m_isOpen;                                 ///< graphs of which more is known than when they were visited
     std::vector<bool> m_isReached;
     std::vector<std::vector<GraphId>> m_callers;
     int64_t m_budget = kFewVisits;

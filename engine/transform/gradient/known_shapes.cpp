@@ -2,6 +2,8 @@
 
 #include "engine/ops/catalog.h"
 #include "engine/ops/constant_data.h"
+#include "engine/ops/shape_values.h"
+#include "engine/ops/tf_shapes.h"
 #include "engine/transform/gradient/activity.h"
 
 #include <algorithm>
@@ -99,16 +101,25 @@ private:
             result.shape = moreOf(result.shape, found[k]);
             showConstant(op, result);
         }
+        if (called.empty() && op.results.size() == 1 && !m_graph.value(op.results[0]).type.isReference)
+            showShapeValue(op, operandsOf(op), m_tensors[at(op.results[0])], m_shown);
+    }
+
+    std::vector<const Tensor*> operandsOf(const Operator& op) const
+    {
+        std::vector<const Tensor*> operands;
+        for (const ValueId input : op.inputs) operands.push_back(input.valid() ? &m_tensors[at(input)] : nullptr);
+        return operands;
     }
 
     void inferOrdinary(const Operator& op, std::vector<Shape>& found)
     {
-        std::vector<const Tensor*> inputs;
-        for (const ValueId input : op.inputs) inputs.push_back(input.valid() ? &m_tensors[at(input)] : nullptr);
+        const std::vector<const Tensor*> inputs = operandsOf(op);
         std::vector<InferredType> results;
         for (const ValueId result : op.results) results.push_back({m_graph.value(result).type.dtype, Shape::unknownRank()});
         if (!inferOperator(op, inputs, results).ok()) return; // what is wrong with it is told when it runs
-        for (size_t k = 0; k < found.size() && k < results.size(); ++k) found[k] = results[k].shape;
+        if (op.kind.dialect == "tf") found = followedShapes(op, inputs);
+        for (size_t k = 0; k < found.size() && k < results.size(); ++k) found[k] = moreOf(results[k].shape, found[k]);
     }
 
     void inferCall(const Operator& op, const std::vector<GraphId>& called, std::vector<Shape>& found)
@@ -135,6 +146,7 @@ private:
     const Graph& m_graph;
     std::vector<Tensor> m_tensors; ///< by value: its shape, and its data if it is a constant
     std::vector<State> m_states;   ///< by operator
+    ShownValues m_shown;
 };
 
 void KnownShapes::refine(Graph& graph)

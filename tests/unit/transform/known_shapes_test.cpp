@@ -53,6 +53,65 @@ graph body(i: i32, n: i32, x: f32) {
 constexpr const char* kScaled = "  k = Const() dtype=f32 value=f32[3] [0.5, 0.25, 2.0] : f32\n  r = Mul(x, k) T=f32 : f32";
 constexpr const char* kGrowing = "  k = Const() dtype=f32 value=f32[2,1] [0.5, 2.0] : f32\n  r = Mul(x, k) T=f32 : f32";
 
+/// What is known of y, made of x [2,6,4].
+std::string madeOf(const std::string& operators) { return refined("graph main(x: f32[2,6,4]) {\n" + operators + "\n  return y=y\n}\n"); }
+
+std::string constant(const std::string& name, const std::string& value)
+{
+    return "  " + name + " = Const() dtype=i32 value=" + value + " : i32\n";
+}
+
+TEST(KnownShapes, ofWhatOperatorsMove)
+{
+    EXPECT_EQ(madeOf(constant("p", "i32[3] [2, 0, 1]") + "  y = Transpose(x, p) T=f32 Tperm=i32 : f32"), "[4,2,6]");
+    EXPECT_EQ(madeOf(constant("p", "i32[3] [2, 0, 7]") + "  y = Transpose(x, p) T=f32 Tperm=i32 : f32"), "?");
+    EXPECT_EQ(madeOf("  y = Pack(x, x) N=2 T=f32 axis=-1 : f32"), "[2,6,4,2]");
+    EXPECT_EQ(madeOf("  y = Unpack(x) T=f32 axis=0 num=2 : (f32, f32)"), "[6,4]");
+    EXPECT_EQ(madeOf(constant("a", "i32[] 1") + "  y = Split(a, x) T=f32 num_split=3 : (f32, f32, f32)"), "[2,2,4]");
+    EXPECT_EQ(madeOf(constant("a", "i32[] -2") + "  y = ConcatV2(x, x, a) N=2 T=f32 Tidx=i32 : f32"), "[2,12,4]");
+    EXPECT_EQ(madeOf(constant("a", "i32[] -1") + "  y = ExpandDims(x, a) T=f32 Tdim=i32 : f32"), "[2,6,4,1]");
+    EXPECT_EQ(madeOf(constant("s", "i32[2] [-1, 8]") + "  y = Reshape(x, s) T=f32 Tshape=i32 : f32"), "[6,8]");
+    EXPECT_EQ(madeOf(constant("s", "i32[2] [-1, 7]") + "  y = Reshape(x, s) T=f32 Tshape=i32 : f32"), "[?,7]");
+    EXPECT_EQ(madeOf(constant("s", "i32[4] [2147483647, 2147483647, 2147483647, -1]") + "  y = Reshape(x, s) T=f32 Tshape=i32 : f32"),
+              "[2147483647,2147483647,2147483647,?]");
+    EXPECT_EQ(madeOf(constant("a", "i32[1] [1]") + "  y = Mean(x, a) T=f32 Tidx=i32 keep_dims=true : f32"), "[2,1,4]");
+    EXPECT_EQ(madeOf("  y = BatchMatMulV2(x, x) T=f32 adj_x=false adj_y=true : f32"), "[2,6,6]");
+}
+
+TEST(KnownShapes, ofSlices)
+{
+    const auto sliced = [](const char* begin, const char* end, const char* strides, const char* masks) {
+        return madeOf(constant("b", begin) + constant("e", end) + constant("s", strides) +
+                      "  y = StridedSlice(x, b, e, s) Index=i32 T=f32 ellipsis_mask=0 new_axis_mask=0 " + masks + " : f32");
+    };
+    EXPECT_EQ(sliced("i32[2] [0, 1]", "i32[2] [0, -1]", "i32[2] [1, 2]", "begin_mask=1 end_mask=1 shrink_axis_mask=0"), "[2,2,4]");
+    EXPECT_EQ(sliced("i32[2] [0, -1]", "i32[2] [0, 0]", "i32[2] [1, -1]", "begin_mask=1 end_mask=3 shrink_axis_mask=0"), "[2,6,4]");
+    EXPECT_EQ(sliced("i32[2] [1, 4]", "i32[2] [2, 99]", "i32[2] [1, 1]", "begin_mask=0 end_mask=0 shrink_axis_mask=1"), "[2,4]");
+    EXPECT_EQ(sliced("i32[1] [1]", "i32[1] [2]", "i32[1] [0]", "begin_mask=0 end_mask=0 shrink_axis_mask=0"), "[?,6,4]");
+}
+
+TEST(KnownShapes, followDimensionsThatAreComputedWith)
+{
+    const std::string first = constant("b", "i32[1] [0]") + constant("e", "i32[1] [1]") + constant("k", "i32[] 5") +
+                              "  s = Shape(x) T=f32 out_type=i32 : i32[3]\n"
+                              "  n = StridedSlice(s, b, e, e) Index=i32 T=i32 begin_mask=0 ellipsis_mask=0 end_mask=0 new_axis_mask=0 "
+                              "shrink_axis_mask=1 : i32[]\n  two = Mul(n, k) T=i32 : i32[]\n"
+                              "  d = Pack(two, k) N=2 T=i32 axis=0 : i32[2]\n  z = Const() dtype=f32 value=f32[] 0.0 : f32[]\n";
+    EXPECT_EQ(madeOf(first + "  y = Fill(d, z) T=f32 index_type=i32 : f32"), "[10,5]");
+    EXPECT_EQ(madeOf(first + "  y = Reshape(x, d) T=f32 Tshape=i32 : f32"), "[10,5]"); // it fails when it runs
+}
+
+TEST(KnownShapes, ofWindows)
+{
+    const auto windowed = [](const char* padding) {
+        return refined(std::string("graph main(x: f32[1,9,8,3], w: f32[3,2,3,5]) {\n  y = Conv2D(x, w) T=f32 data_format=\"NHWC\" ") +
+                       "dilations=[1, 1, 1, 1] explicit_paddings=[] padding=\"" + padding +
+                       "\" strides=[1, 2, 1, 1] use_cudnn_on_gpu=true : f32\n  return y=y\n}\n");
+    };
+    EXPECT_EQ(windowed("SAME"), "[1,5,8,5]");
+    EXPECT_EQ(windowed("VALID"), "[1,4,7,5]");
+}
+
 TEST(KnownShapes, ofWhatALoopKeeps) { EXPECT_EQ(refined(loopOf(kScaled)), "[1,3]"); }
 
 TEST(KnownShapes, loseTheDimensionThatALoopChanges) { EXPECT_EQ(refined(loopOf(kGrowing)), "[?,3]"); }
