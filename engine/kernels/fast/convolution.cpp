@@ -19,6 +19,7 @@ constexpr int64_t kWorthPacking = 64;
 
 struct FastConvParams : ConvolutionSetup {
     std::shared_ptr<const PackedWeights> panels;
+    std::vector<int32_t> start;      ///< of bytes that are multiplied as they are
     PreparedKernel reference;        ///< without constant weights
     std::vector<float> columnScales; ///< hybrid: of each channel
     bool isAsymmetric = false;       ///< hybrid: channels have scales of their own
@@ -99,6 +100,21 @@ template <typename T> Status run8(const KernelArgs& args)
         return StoredOutput<T>{params.stage, bias ? bias + channel : nullptr,
                                channel,      args.out(0).as<T>() + window * s.channels + channel,
                                s.channels,   s.groupChannels};
+    });
+    return {};
+}
+
+template <typename T> Status runBytes(const KernelArgs& args)
+{
+    const auto& params = args.paramsAs<FastConvParams>();
+    const ConvSizes s = sizesOf(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
+    const int32_t* const bias = args.has(2) ? args.in(2).as<int32_t>() : nullptr;
+    const int64_t startsApart = panelsOf(s.groupChannels) * kTileColumns;
+    multiplyWindows<T>(args, s, {}, params.inputZero, inputOf<T>(args), weightsOf<int8_t>(params), [&](int64_t window, int64_t group) {
+        const int64_t channel = group * s.groupChannels;
+        return ByteOutput<T>{{params.stage, bias ? bias + channel : nullptr, channel, args.out(0).as<T>() + window * s.channels + channel,
+                              s.channels, s.groupChannels},
+                             params.start.data() + group * startsApart};
     });
     return {};
 }
@@ -184,6 +200,14 @@ Result<PreparedKernel> prepareFastConv(const KernelSetup& setup)
     LS_CHECK_OK(checkFinite(filter));
     const Shape any = {1, 1, 1, input.shape[3]};
     const ConvSizes s = sizesOf(*params, any, filter.shape, any);
+    if (input.dtype == DType::i8 || input.dtype == DType::u8) {
+        LS_TRY(auto bytes, packedBytes(filter, s.groups, s.groupChannels, s.depth(), params->filterZero, input.dtype, params->inputZero));
+        if (bytes) {
+            params->panels = std::move(bytes->panels);
+            params->start = std::move(bytes->start);
+            return PreparedKernel{input.dtype == DType::i8 ? runBytes<int8_t> : runBytes<uint8_t>, std::move(params)};
+        }
+    }
     LS_TRY(params->panels, packedRows(filter, s.groups, s.groupChannels, s.depth(), params->filterZero));
     if (!params->scales.empty()) {
         params->isAsymmetric = s.groups != 1;

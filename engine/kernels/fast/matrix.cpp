@@ -19,6 +19,7 @@ struct FastFullyConnectedParams {
     int32_t inputZero = 0;
     int64_t units = 0, depth = 0;
     std::shared_ptr<const PackedWeights> panels;
+    std::vector<int32_t> start;                  ///< of bytes that are multiplied as they are
     std::vector<float> columnScales;             ///< hybrid: of each unit
     bool isAsymmetric = false, isNanLow = false; ///< hybrid
     bool roundsProducts = false;                 ///< FloatFinish
@@ -50,6 +51,27 @@ template <typename T> Status run8(const KernelArgs& args)
     const int32_t* const bias = args.has(2) ? args.in(2).as<int32_t>() : nullptr;
     multiplyByPanels(args, static_cast<const int16_t*>(rows), count, padded, params.units, params.panels->as<int16_t>(), [&](int64_t row) {
         return StoredOutput<T>{params.stage, bias, 0, args.out(0).as<T>() + row * params.units, params.units, params.units};
+    });
+    return {};
+}
+
+template <typename T> Status runBytes(const KernelArgs& args)
+{
+    const auto& params = args.paramsAs<FastFullyConnectedParams>();
+    const int64_t count = args.out(0).elementCount() / params.units, padded = rowDepth<T>(params.depth);
+    const T* rows = args.in(0).as<T>();
+    if (padded != params.depth) {
+        auto* const longer = reinterpret_cast<T*>(args.runtime->scratch(static_cast<size_t>(count * padded)));
+        for (int64_t r = 0; r < count; ++r) {
+            std::copy_n(rows + r * params.depth, params.depth, longer + r * padded);
+            std::fill_n(longer + r * padded + params.depth, padded - params.depth, T{0});
+        }
+        rows = longer;
+    }
+    const int32_t* const bias = args.has(2) ? args.in(2).as<int32_t>() : nullptr;
+    multiplyByPanels(args, rows, count, padded, params.units, params.panels->as<int8_t>(), [&](int64_t row) {
+        return ByteOutput<T>{{params.stage, bias, 0, args.out(0).as<T>() + row * params.units, params.units, params.units},
+                             params.start.data()};
     });
     return {};
 }
@@ -174,7 +196,16 @@ Result<PreparedKernel> prepareFastFullyConnected(const KernelSetup& setup)
             .found(std::string(dtypeName(input.dtype)) + " and " + std::string(dtypeName(filter.dtype)));
     }
     const bool hasOneScale = input.dtype != DType::f32 && filter.quantization->scales.size() == 1;
-    LS_TRY(params->panels, packedRows(weights, 1, params->units, params->depth, hasOneScale ? scaleAndZero(filter).zero : 0));
+    const int32_t zero = hasOneScale ? scaleAndZero(filter).zero : 0;
+    if (isByte) {
+        LS_TRY(auto bytes, packedBytes(weights, 1, params->units, params->depth, zero, input.dtype, params->inputZero));
+        if (bytes) {
+            params->panels = std::move(bytes->panels);
+            params->start = std::move(bytes->start);
+            return PreparedKernel{input.dtype == DType::i8 ? runBytes<int8_t> : runBytes<uint8_t>, std::move(params)};
+        }
+    }
+    LS_TRY(params->panels, packedRows(weights, 1, params->units, params->depth, zero));
     kernel.params = std::move(params);
     return kernel;
 }

@@ -282,6 +282,40 @@ void packPanels(const float* weights, int64_t rows, int64_t depth, int64_t rowSt
     }
 }
 
+bool multipliesBytes()
+{
+#if LS_HAS_AVX512
+    return kHasWidePairs;
+#else
+    return false;
+#endif
+}
+
+// Where bytes are not multiplied nobody asks for it.
+template <typename T> void multiplyTiles(const T* const* rows, int count, int64_t quads, const int8_t* panel, int panels, int64_t apart,
+                                         const int32_t* start, int32_t* sums)
+{
+#if LS_HAS_AVX512
+    avx512::multiplyTiles(rows, count, quads, panel, panels, apart, start, sums);
+#else
+    static_cast<void>(rows), static_cast<void>(count), static_cast<void>(quads), static_cast<void>(panel), static_cast<void>(panels),
+        static_cast<void>(apart), static_cast<void>(start), static_cast<void>(sums);
+#endif
+}
+template <typename T> void multiplyRow(const T* row, int64_t quads, const int8_t* panel, int panels, const int32_t* start, int32_t* sums)
+{
+#if LS_HAS_AVX512
+    avx512::multiplyRow(row, quads, panel, panels, start, sums);
+#else
+    static_cast<void>(row), static_cast<void>(quads), static_cast<void>(panel), static_cast<void>(panels), static_cast<void>(start),
+        static_cast<void>(sums);
+#endif
+}
+template void multiplyTiles(const int8_t* const*, int, int64_t, const int8_t*, int, int64_t, const int32_t*, int32_t*);
+template void multiplyTiles(const uint8_t* const*, int, int64_t, const int8_t*, int, int64_t, const int32_t*, int32_t*);
+template void multiplyRow(const int8_t*, int64_t, const int8_t*, int, const int32_t*, int32_t*);
+template void multiplyRow(const uint8_t*, int64_t, const int8_t*, int, const int32_t*, int32_t*);
+
 void packPairs(const int16_t* weights, int64_t rows, int64_t depth, int16_t* panels)
 {
     const int64_t padded = rowDepth<int16_t>(depth);
@@ -290,6 +324,16 @@ void packPairs(const int16_t* weights, int64_t rows, int64_t depth, int16_t* pan
             for (int64_t c = 0; c < kTileColumns; ++c)
                 panels[d / 2 * 2 * kTileColumns + 2 * c + d % 2] =
                     row + c < rows && d < depth ? weights[(row + c) * depth + d] : int16_t{0};
+}
+
+void packQuads(const int16_t* weights, int64_t rows, int64_t depth, int8_t* panels)
+{
+    const int64_t padded = rowDepth<int8_t>(depth);
+    for (int64_t row = 0; row < rows; row += kTileColumns, panels += padded * kTileColumns)
+        for (int64_t d = 0; d < padded; ++d)
+            for (int64_t c = 0; c < kTileColumns; ++c)
+                panels[d / 4 * 4 * kTileColumns + 4 * c + d % 4] =
+                    row + c < rows && d < depth ? static_cast<int8_t>(weights[(row + c) * depth + d]) : int8_t{0};
 }
 
 } // namespace loopscope::fast

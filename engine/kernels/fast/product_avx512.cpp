@@ -147,6 +147,83 @@ template <int panelCount>
     }
 }
 
+/// Four bytes for all columns; those with a sign become what they are plus 128.
+template <typename T> [[gnu::target("avx512f"), gnu::always_inline]] inline __m512i quadOf(const T* x)
+{
+    int32_t quad = 0;
+    std::memcpy(&quad, x, sizeof(quad));
+    const __m512i bytes = _mm512_set1_epi32(quad);
+    if constexpr (kByteOffset<T> == 0) return bytes;
+    else return _mm512_xor_si512(bytes, _mm512_set1_epi32(static_cast<int32_t>(0x80808080)));
+}
+
+/// sum + Σ x[k] · w[k], k < 4, for 16 columns of fours; an instruction as in addPairs().
+[[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] inline void addQuads(__m512i& sum, __m512i x, __m512i w)
+{
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
+}
+
+template <int rowCount, int panelCount, typename T> [[gnu::target("avx512f,avx512vnni")]] void
+tileQuads(const T* const* rows, int64_t quads, const int8_t* panel, int64_t apart, const int32_t* start, int32_t* sums)
+{
+    __m512i sum[rowCount][panelCount];
+    const T* row[rowCount];
+#pragma GCC unroll 6
+    for (int p = 0; p < rowCount; ++p) {
+#pragma GCC unroll 2
+        for (int k = 0; k < panelCount; ++k) sum[p][k] = _mm512_loadu_si512(start + k * kTileColumns);
+        row[p] = rows[p];
+    }
+    for (int64_t d = 0; d < quads; ++d, panel += 4 * kTileColumns) {
+        __m512i w[panelCount];
+#pragma GCC unroll 2
+        for (int k = 0; k < panelCount; ++k) w[k] = _mm512_load_si512(panel + k * apart);
+#pragma GCC unroll 6
+        for (int p = 0; p < rowCount; ++p) {
+            const __m512i x = quadOf(row[p] + 4 * d);
+#pragma GCC unroll 2
+            for (int k = 0; k < panelCount; ++k) addQuads(sum[p][k], x, w[k]);
+        }
+    }
+#pragma GCC unroll 2
+    for (int k = 0; k < panelCount; ++k)
+#pragma GCC unroll 6
+        for (int p = 0; p < rowCount; ++p) _mm512_storeu_si512(sums + (k * kTileRows + p) * kTileColumns, sum[p][k]);
+}
+
+/// Several sums under way for each panel, as in rowPairs().
+template <int panelCount, typename T>
+[[gnu::target("avx512f,avx512vnni")]] void rowQuads(const T* row, int64_t quads, const int8_t* panel, const int32_t* start, int32_t* sums)
+{
+    constexpr int kChains = panelCount == 1 ? 4 : 2;
+    constexpr int64_t kStep = 4 * kTileColumns;
+    __m512i sum[panelCount][kChains];
+#pragma GCC unroll 4
+    for (int p = 0; p < panelCount; ++p)
+#pragma GCC unroll 4
+        for (int k = 0; k < kChains; ++k) sum[p][k] = k == 0 ? _mm512_loadu_si512(start + p * kTileColumns) : _mm512_setzero_si512();
+    const int64_t apart = quads * kStep;
+    int64_t d = 0;
+    for (; d + kChains <= quads; d += kChains, panel += kChains * kStep)
+#pragma GCC unroll 4
+        for (int k = 0; k < kChains; ++k) {
+            const __m512i x = quadOf(row + 4 * (d + k));
+#pragma GCC unroll 4
+            for (int p = 0; p < panelCount; ++p) addQuads(sum[p][k], x, _mm512_load_si512(panel + p * apart + k * kStep));
+        }
+    for (; d < quads; ++d, panel += kStep) {
+        const __m512i x = quadOf(row + 4 * d);
+#pragma GCC unroll 4
+        for (int p = 0; p < panelCount; ++p) addQuads(sum[p][0], x, _mm512_load_si512(panel + p * apart));
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < panelCount; ++p) {
+#pragma GCC unroll 4
+        for (int k = 1; k < kChains; ++k) sum[p][0] = _mm512_add_epi32(sum[p][0], sum[p][k]);
+        _mm512_storeu_si512(sums + p * kTileColumns, sum[p][0]);
+    }
+}
+
 template <bool fused> constexpr decltype(&tileFma<1, 1, fused>) kTilesFma[][2] = {
     {tileFma<1, 1, fused>, tileFma<1, 2, fused>}, {tileFma<2, 1, fused>, tileFma<2, 2, fused>},
     {tileFma<3, 1, fused>, tileFma<3, 2, fused>}, {tileFma<4, 1, fused>, tileFma<4, 2, fused>},
@@ -158,7 +235,26 @@ template <bool fused>
 constexpr decltype(&rowFma<1, fused>) kRowsFma[] = {rowFma<1, fused>, rowFma<2, fused>, rowFma<3, fused>, rowFma<4, fused>};
 constexpr decltype(&rowPairs<1>) kRowsPairs[] = {rowPairs<1>, rowPairs<2>, rowPairs<3>, rowPairs<4>};
 
+template <typename T> constexpr decltype(&tileQuads<1, 1, T>) kTilesQuads[][2] = {
+    {tileQuads<1, 1, T>, tileQuads<1, 2, T>}, {tileQuads<2, 1, T>, tileQuads<2, 2, T>}, {tileQuads<3, 1, T>, tileQuads<3, 2, T>},
+    {tileQuads<4, 1, T>, tileQuads<4, 2, T>}, {tileQuads<5, 1, T>, tileQuads<5, 2, T>}, {tileQuads<6, 1, T>, tileQuads<6, 2, T>}};
+template <typename T> constexpr decltype(&rowQuads<1, T>) kRowsQuads[] = {rowQuads<1, T>, rowQuads<2, T>, rowQuads<3, T>, rowQuads<4, T>};
+
 } // namespace
+
+template <typename T> void multiplyTiles(const T* const* rows, int count, int64_t quads, const int8_t* panel, int panels, int64_t apart,
+                                         const int32_t* start, int32_t* sums)
+{
+    kTilesQuads<T>[count - 1][panels - 1](rows, quads, panel, apart, start, sums);
+}
+template <typename T> void multiplyRow(const T* row, int64_t quads, const int8_t* panel, int panels, const int32_t* start, int32_t* sums)
+{
+    kRowsQuads<T>[panels - 1](row, quads, panel, start, sums);
+}
+template void multiplyTiles(const int8_t* const*, int, int64_t, const int8_t*, int, int64_t, const int32_t*, int32_t*);
+template void multiplyTiles(const uint8_t* const*, int, int64_t, const int8_t*, int, int64_t, const int32_t*, int32_t*);
+template void multiplyRow(const int8_t*, int64_t, const int8_t*, int, const int32_t*, int32_t*);
+template void multiplyRow(const uint8_t*, int64_t, const int8_t*, int, const int32_t*, int32_t*);
 
 void multiplyTiles(const float* const* rows, int count, int64_t depth, const float* panel, int panels, int64_t apart,
                    const FloatFinish& finish, float* to, int64_t stride)

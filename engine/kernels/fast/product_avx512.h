@@ -28,6 +28,11 @@ void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const i
 void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, bool roundsProducts, float* sums);
 void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums);
 
+/// Of bytes; as those of product.h.
+template <typename T> void multiplyTiles(const T* const* rows, int count, int64_t quads, const int8_t* panel, int panels, int64_t apart,
+                                         const int32_t* start, int32_t* sums);
+template <typename T> void multiplyRow(const T* row, int64_t quads, const int8_t* panel, int panels, const int32_t* start, int32_t* sums);
+
 } // namespace loopscope::fast::avx512
 
 #endif

@@ -163,6 +163,77 @@ void multiplyRows(const int16_t* const* rows, int64_t count, int64_t depth, cons
         }
 }
 
+namespace {
+
+template <typename T> void multiplyBytes(const T* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel,
+                                         int64_t lastPanel, const ByteOutput<T>& out)
+{
+    alignas(64) int32_t sums[kMostPanels * kTileRows * kTileColumns];
+    const int64_t quads = depth / 4, apart = depth * kTileColumns, together = count == 1 ? 4 : kMostPanels;
+    for (int64_t panel = firstPanel; panel < lastPanel; panel += together) {
+        const auto some = static_cast<int>(std::min(together, lastPanel - panel));
+        const int32_t* const start = out.start + panel * kTileColumns;
+        if (count == 1) {
+            multiplyRow(rows[0], quads, panels + panel * apart, some, start, sums);
+            for (int k = 0; k < some; ++k) finishTile(sums + k * kTileColumns, 0, 1, panel + k, out.stored);
+            continue;
+        }
+        for (int64_t row = 0; row < count; row += kTileRows) {
+            const auto tile = static_cast<int>(std::min<int64_t>(kTileRows, count - row));
+            multiplyTiles(rows + row, tile, quads, panels + panel * apart, some, apart, start, sums);
+            for (int k = 0; k < some; ++k) finishTile(sums + k * kTileRows * kTileColumns, row, tile, panel + k, out.stored);
+        }
+    }
+}
+
+} // namespace
+
+void multiplyRows(const int8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
+                  const ByteOutput<int8_t>& out)
+{
+    multiplyBytes(rows, count, depth, panels, firstPanel, lastPanel, out);
+}
+void multiplyRows(const uint8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
+                  const ByteOutput<uint8_t>& out)
+{
+    multiplyBytes(rows, count, depth, panels, firstPanel, lastPanel, out);
+}
+
+Result<std::optional<ByteWeights>> packedBytes(const Tensor& weights, int64_t groups, int64_t rows, int64_t depth, int32_t zero,
+                                               DType input, int32_t inputZero)
+{
+    if (!multipliesBytes()) return std::optional<ByteWeights>();
+    if (weights.dtype == DType::u8) {
+        const auto [least, most] = std::minmax_element(weights.as<uint8_t>(), weights.as<uint8_t>() + weights.elementCount());
+        if (*least - zero < -128 || *most - zero > 127) return std::optional<ByteWeights>();
+    } else if (zero != 0) {
+        return std::optional<ByteWeights>();
+    }
+    const int64_t elements = panelElements<int8_t>(rows, depth), columns = panelsOf(rows) * kTileColumns;
+    const auto sumsAt = static_cast<size_t>(groups * elements); // a multiple of 64
+    const PackedLayout layout = {rows, depth, groups, zero, 5U | static_cast<uint32_t>(weights.dtype) << 8U};
+    ByteWeights bytes;
+    LS_TRY(bytes.panels,
+           packedOnce(weights, layout, sumsAt + static_cast<size_t>(groups * columns) * sizeof(int32_t), [&](PackedWeights& packed) {
+               std::vector<int16_t> wide(static_cast<size_t>(rows * depth));
+               int32_t* sums = reinterpret_cast<int32_t*>(packed.as<std::byte>() + sumsAt);
+               std::fill_n(sums, groups * columns, 0);
+               for (int64_t g = 0; g < groups; ++g, sums += columns) {
+                   packIntegerRows(weights, g * rows, rows, depth, zero, depth, rows, wide.data());
+                   packQuads(wide.data(), rows, depth, packed.as<int8_t>() + g * elements);
+                   for (int64_t r = 0; r < rows; ++r)
+                       for (int64_t d = 0; d < depth; ++d)
+                           sums[r] = static_cast<int32_t>(static_cast<uint32_t>(sums[r]) +
+                                                          static_cast<uint32_t>(wide[static_cast<size_t>(r * depth + d)]));
+               }
+           }));
+    const auto* const sums = reinterpret_cast<const int32_t*>(bytes.panels->as<std::byte>() + sumsAt);
+    const int32_t offset = inputZero + (input == DType::i8 ? kByteOffset<int8_t> : 0);
+    for (int64_t c = 0; c < groups * columns; ++c)
+        bytes.start.push_back(static_cast<int32_t>(0U - static_cast<uint32_t>(offset) * static_cast<uint32_t>(sums[c])));
+    return std::optional(std::move(bytes));
+}
+
 void copyWidened(const float* from, int64_t count, int32_t, float* to)
 {
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
+#include <vector>
 
 namespace loopscope::fast {
 
@@ -38,6 +40,12 @@ template <typename T> struct StoredOutput {
     int64_t firstChannel; ///< whose factor column 0 has
     T* to;
     int64_t stride, columns;
+};
+
+/// Results of bytes that are multiplied as they are: what the zero point of the inputs and kByteOffset take off is where sums start.
+template <typename T> struct ByteOutput {
+    StoredOutput<T> stored;
+    const int32_t* start; ///< of column 0, for all columns of whole panels
 };
 
 /// Floats whose inputs were quantized on the fly: (sum · scale + bias), in the range. Each row has its scale, each column one, too.
@@ -134,12 +142,18 @@ template <typename T, typename Output> void multiplyRows(const T* const* rows, i
 void multiplyRows(const int16_t* const* rows, int64_t count, int64_t depth, const int16_t* panels, int64_t firstPanel, int64_t lastPanel,
                   const WideOutput& out);
 
+/// Bytes as they are.
+void multiplyRows(const int8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
+                  const ByteOutput<int8_t>& out);
+void multiplyRows(const uint8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
+                  const ByteOutput<uint8_t>& out);
+
 /// Panels that one piece of work takes.
 inline constexpr int64_t kPanelsTogether = 4;
 
 /// `count` rows of `depth` numbers times all columns, from all threads; output(first row) tells where the results go from there.
-template <typename T, typename Output>
-void multiplyByPanels(const KernelArgs& args, const T* input, int64_t count, int64_t depth, int64_t columns, const T* panels, Output output)
+template <typename T, typename Panel, typename Output> void
+multiplyByPanels(const KernelArgs& args, const T* input, int64_t count, int64_t depth, int64_t columns, const Panel* panels, Output output)
 {
     const int64_t all = panelsOf(columns);
     shareWork(args, (all + kPanelsTogether - 1) / kPanelsTogether, kPanelsTogether * kTileColumns * depth * count,
@@ -162,6 +176,16 @@ void copyWidened(const uint8_t* from, int64_t count, int32_t zero, int16_t* to);
 /// Rows of constant weights as panels, `groups` matrices one after the other; element (r, d) of group g is number
 /// (g · rows + r) · depth + d. `zero` is subtracted from integers. Shared by all who hold the same dtype and bytes.
 Result<std::shared_ptr<const PackedWeights>> packedRows(const Tensor& weights, int64_t groups, int64_t rows, int64_t depth, int32_t zero);
+
+/// Weights for multiplyRows() of bytes, and behind them the sum of each column, by group.
+struct ByteWeights {
+    std::shared_ptr<const PackedWeights> panels;
+    std::vector<int32_t> start; ///< [group][column of its panels]
+};
+/// Nothing where this machine does not multiply bytes, or some weight less its zero point is none. `input` tells the zero point of the rows
+/// and whether they have a sign.
+Result<std::optional<ByteWeights>> packedBytes(const Tensor& weights, int64_t groups, int64_t rows, int64_t depth, int32_t zero,
+                                               DType input, int32_t inputZero);
 
 /// Errors: unsupported, if a weight is infinite or no number: what is multiplied with padding would not be the reference's.
 Status checkFinite(const Tensor& weights);

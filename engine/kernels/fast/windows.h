@@ -99,7 +99,8 @@ template <typename In, typename Source, typename Panels, typename Output>
 void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout layout, int32_t zeroPoint, Source source, Panels panelsAfter,
                      Output output)
 {
-    using Wide = Widened<In>;
+    using Panel = std::remove_cv_t<std::remove_pointer_t<decltype(panelsAfter())>>;
+    using Wide = std::conditional_t<sizeof(Panel) == 1, In, Panel>; // bytes are multiplied as they are
     const int64_t depth = s.depth(), padded = rowDepth<Wide>(depth), windows = s.windows();
     const int64_t pitch = rowPitch(padded, sizeof(Wide)), threads = args.runtime->threads();
     constexpr bool isWidened = !std::is_same_v<In, Wide>;
@@ -112,7 +113,7 @@ void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout l
     std::byte* const scratch = args.runtime->scratch(layout.bytes());
     const In* const images = source(scratch);
     const int64_t groupElements = panelElements<Wide>(s.groupChannels, depth), plane = s.plane();
-    const Wide* const panels = panelsAfter();
+    const Panel* const panels = panelsAfter();
     const TapRange inner = s.x.interior();
     const size_t shortBytes = shortLineBytes<In>(s);
     const int64_t lineStep = s.y.dilation * s.x.input * s.inputChannels;
@@ -150,7 +151,7 @@ void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout l
                         } else {
                             gatherWindow(s, image, oy, ox, ty, inner, g, zero, images + s.batches * plane, row);
                         }
-                        if (padded > depth) row[depth] = zero;
+                        for (int64_t d = depth; d < padded; ++d) row[d] = zero;
                     }
                     if (++ox < s.x.output) continue;
                     ox = 0;

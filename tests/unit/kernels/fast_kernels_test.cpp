@@ -334,6 +334,42 @@ TEST(FastLoops, doTheSameWithTheWidestVectors)
                 }
         EXPECT_EQ(together, apart) << count;
     }
+    PackedWeights fours(4 * kPanel);
+    for (int64_t i = 0; i < 4 * kPanel; ++i) fours.as<int8_t>()[i] = static_cast<int8_t>(random());
+    std::vector<int8_t> bytes(static_cast<size_t>(fast::kTileRows * kDepth));
+    for (int8_t& x : bytes) x = static_cast<int8_t>(random());
+    std::vector<int32_t> start(4 * fast::kTileColumns);
+    for (int32_t& x : start) x = static_cast<int32_t>(random());
+    constexpr int64_t kQuads = 11, kApart = kQuads * 4 * fast::kTileColumns;
+    const auto sumOf = [&](const auto* row, int32_t offset, int k, int64_t c) {
+        auto sum = static_cast<uint32_t>(start[static_cast<size_t>(k * fast::kTileColumns + c)]);
+        for (int64_t d = 0; d < 4 * kQuads; ++d)
+            sum += static_cast<uint32_t>((row[d] + offset) * fours.as<int8_t>()[k * kApart + d / 4 * 64 + 4 * c + d % 4]);
+        return static_cast<int32_t>(sum);
+    };
+    const auto expectBytes = [&](const auto* first, int32_t offset) {
+        std::remove_cvref_t<decltype(first)> byteRows[fast::kTileRows];
+        for (int r = 0; r < fast::kTileRows; ++r) byteRows[r] = first + r * kDepth;
+        for (int count = 1; count <= fast::kTileRows; ++count) {
+            std::vector<int32_t> wide(kSums, 7), plain = wide;
+            fast::multiplyTiles(byteRows, count, kQuads, fours.as<int8_t>(), 2, kApart, start.data(), wide.data());
+            for (int r = 0; r < count; ++r)
+                for (int k = 0; k < 2; ++k)
+                    for (int64_t c = 0; c < fast::kTileColumns; ++c)
+                        plain[static_cast<size_t>((k * fast::kTileRows + r) * fast::kTileColumns + c)] = sumOf(byteRows[r], offset, k, c);
+            EXPECT_EQ(wide, plain) << count;
+        }
+        for (int panelCount = 1; panelCount <= 4; ++panelCount) {
+            std::vector<int32_t> wide(kSums, 7), plain = wide;
+            fast::multiplyRow(byteRows[0], kQuads, fours.as<int8_t>(), panelCount, start.data(), wide.data());
+            for (int k = 0; k < panelCount; ++k)
+                for (int64_t c = 0; c < fast::kTileColumns; ++c)
+                    plain[static_cast<size_t>(k * fast::kTileColumns + c)] = sumOf(byteRows[0], offset, k, c);
+            EXPECT_EQ(wide, plain) << panelCount;
+        }
+    };
+    expectBytes(bytes.data(), 128);
+    expectBytes(reinterpret_cast<const uint8_t*>(bytes.data()), 0);
     for (int panelCount = 1; panelCount <= 2; ++panelCount) { // with several sums under way
         std::vector<int32_t> wide(kSums, 7), plain = wide;
         fast::avx512::multiplyRow(rows[0], kDepth / 2, weights.as<int16_t>(), panelCount, wide.data());
