@@ -129,30 +129,32 @@ template <typename T> Status run8(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<FastDepthwiseParams>();
     const DepthwiseSizes s(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
-    const int64_t blocks = panelsOf(s.channels), step = blocks * kTileColumns;
-    const bool isPadded = step != s.inputChannels; // blocks would reach beyond the last pixel
+    const int64_t blocks = panelsOf(s.channels), whole = blocks * kTileColumns;
+    const bool isSpread = s.channels != s.inputChannels, isPadded = whole != s.channels; // the last block reaches beyond its pixel
+    const int64_t step = isSpread ? whole : s.channels;
     const int threads = args.runtime->threads();
     ScratchLayout layout;
-    const size_t imageAt = layout.add<T>(isPadded ? s.pixels() * step : 0), zerosAt = layout.add<T>(step);
-    const size_t sumsAt = layout.add<int32_t>(step * s.x.output * threads);
+    const size_t imageAt = layout.add<T>(isSpread || isPadded ? s.pixels() * step + kTileColumns : 0), zerosAt = layout.add<T>(whole);
+    const size_t sumsAt = layout.add<int32_t>(whole * s.x.output * threads);
     const size_t tapsAt = layout.add<const T*>(s.paddedTaps() * s.x.output * threads);
     std::byte* const scratch = args.runtime->scratch(layout.bytes());
     auto* const zeros = reinterpret_cast<T*>(scratch + zerosAt);
-    std::fill_n(zeros, step, static_cast<T>(params.inputZero));
+    std::fill_n(zeros, whole, static_cast<T>(params.inputZero));
     const T* image = args.in(0).as<T>();
-    if (isPadded) {
-        auto* const wider = reinterpret_cast<T*>(scratch + imageAt);
-        spreadPixels(s, image, step, wider);
-        image = wider;
+    if (isSpread || isPadded) {
+        auto* const own = reinterpret_cast<T*>(scratch + imageAt);
+        if (isSpread) spreadPixels(s, image, step, own);
+        else std::copy_n(image, s.pixels() * step, own);
+        std::fill_n(own + s.pixels() * step, kTileColumns, T{0}); // what follows a pixel meets weights of 0
+        image = own;
     }
     const int32_t* const bias = args.has(2) ? args.in(2).as<int32_t>() : nullptr;
     visitLines<T>(args, s, image, step, zeros, s.paddedTaps(), reinterpret_cast<const T**>(scratch + tapsAt),
                   [&](int64_t line, const T* const* taps, int thread) {
-                      auto* const sums = reinterpret_cast<int32_t*>(scratch + sumsAt) + thread * step * s.x.output;
+                      auto* const sums = reinterpret_cast<int32_t*>(scratch + sumsAt) + thread * whole * s.x.output;
                       multiplyTaps(taps, s.paddedTaps() / 2, s.x.output, params.taps->as<int16_t>(), params.start.data(), blocks, sums);
                       T* const out = args.out(0).as<T>() + line * s.x.output * s.channels;
-                      for (int64_t ox = 0; ox < s.x.output; ++ox)
-                          params.stage.applyRow(sums + ox * step, bias, 0, s.channels, out + ox * s.channels);
+                      finishRows(sums, whole, s.x.output, params.stage, bias, s.channels, out);
                   });
     return {};
 }

@@ -36,9 +36,9 @@ template <typename T> [[gnu::target("avx2")]] void finishEight(const int32_t* su
     }
 }
 
-/// The same for `columns` ≤ 16 columns.
-template <typename T> LS_AVX512 void finishSixteen(const int32_t* sums, int rows, int64_t columns, const OutputStage& stage,
-                                                   int64_t channel, const int32_t* bias, T* to, int64_t stride)
+/// The same for `columns` ≤ 16 columns; sums of a row are `apart` from those of the one before.
+template <typename T> LS_AVX512 void finishSixteen(const int32_t* sums, int64_t apart, int64_t rows, int64_t columns,
+                                                   const OutputStage& stage, int64_t channel, const int32_t* bias, T* to, int64_t stride)
 {
     const __mmask16 mask = maskOf(columns);
     const __m512i low = _mm512_set1_epi32(stage.min - stage.zero), high = _mm512_set1_epi32(stage.max - stage.zero);
@@ -46,7 +46,7 @@ template <typename T> LS_AVX512 void finishSixteen(const int32_t* sums, int rows
     const __m512i added = bias ? loadChannels(bias, mask) : _mm512_setzero_si512();
     const __m512i left = loadChannels(stage.left.data() + channel, mask), fixed = loadChannels(stage.fixed.data() + channel, mask);
     const __m512i right = loadChannels(stage.right.data() + channel, mask);
-    for (int r = 0; r < rows; ++r, sums += kTileColumns, to += stride) {
+    for (int64_t r = 0; r < rows; ++r, sums += apart, to += stride) {
         const __m512i x = _mm512_maskz_sllv_epi32(kAllChannels, _mm512_add_epi32(_mm512_loadu_si512(sums), added), left);
         const __m512i scaled = roundingDivide(doublingHighMul(x, fixed), right);
         storeBytes(to, mask, _mm512_add_epi32(clamped(scaled, low, high), zero));
@@ -54,6 +54,19 @@ template <typename T> LS_AVX512 void finishSixteen(const int32_t* sums, int rows
 }
 
 #endif
+
+template <typename T>
+void finishAllRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputStage& stage, const int32_t* bias, int64_t columns, T* to)
+{
+#if LS_HAS_AVX2
+    if (kUseAvx512 && stage.scaling != Scaling::real && stage.scaling != Scaling::single) {
+        for (int64_t c = 0; c < columns; c += kTileColumns)
+            finishSixteen(sums + c, apart, rows, std::min(kTileColumns, columns - c), stage, c, bias ? bias + c : nullptr, to + c, columns);
+        return;
+    }
+#endif
+    for (int64_t r = 0; r < rows; ++r) stage.applyRow(sums + r * apart, bias, 0, columns, to + r * columns);
+}
 
 template <typename T> void finishStored(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<T>& out)
 {
@@ -63,8 +76,8 @@ template <typename T> void finishStored(const int32_t* sums, int64_t row, int ro
 #if LS_HAS_AVX2
     const bool isFixed = out.stage.scaling != Scaling::real && out.stage.scaling != Scaling::single;
     if (kUseAvx512 && isFixed)
-        return finishSixteen(sums, rows, columns, out.stage, out.firstChannel + column, out.bias ? out.bias + column : nullptr, to,
-                             out.stride);
+        return finishSixteen(sums, kTileColumns, rows, columns, out.stage, out.firstChannel + column,
+                             out.bias ? out.bias + column : nullptr, to, out.stride);
     if (kUseAvx2 && isFixed)
         for (; columns >= 8; columns -= 8, column += 8, sums += 8, to += 8)
             finishEight(sums, rows, out.stage, out.firstChannel + column, out.bias ? out.bias + column : nullptr, to, out.stride);
@@ -87,6 +100,17 @@ LS_VECTORISED void finishFloats(const float* sums, const float* bias, int64_t co
 constexpr float kNoBias[kTileColumns] = {};
 
 } // namespace
+
+void finishRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputStage& stage, const int32_t* bias, int64_t columns,
+                int8_t* to)
+{
+    finishAllRows(sums, apart, rows, stage, bias, columns, to);
+}
+void finishRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputStage& stage, const int32_t* bias, int64_t columns,
+                uint8_t* to)
+{
+    finishAllRows(sums, apart, rows, stage, bias, columns, to);
+}
 
 void finishTile(const float* sums, int64_t row, int rows, int64_t panel, const FloatOutput& out)
 {

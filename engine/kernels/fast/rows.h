@@ -69,6 +69,11 @@ struct WideOutput {
     int64_t stride, columns;
 };
 
+/// Rows of sums, `apart` from each other, become rows of `columns` results.
+void finishRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputStage& stage, const int32_t* bias, int64_t columns,
+                int8_t* to);
+void finishRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputStage& stage, const int32_t* bias, int64_t columns,
+                uint8_t* to);
 /// Finishes sums of `rows` rows and the columns of a panel.
 void finishTile(const float* sums, int64_t row, int rows, int64_t panel, const FloatOutput& out);
 void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<int8_t>& out);
