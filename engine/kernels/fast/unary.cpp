@@ -3,6 +3,7 @@
 #include "engine/base/vectorised.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/fast/functions.h"
+#include "engine/kernels/fast/product_avx512.h"
 #include "engine/kernels/registry.h"
 #include "engine/kernels/resources.h"
 
@@ -14,6 +15,10 @@
 #include <memory>
 #include <type_traits>
 #include <vector>
+
+#if LS_HAS_AVX512
+#include <immintrin.h>
+#endif
 
 using namespace loopscope;
 using namespace loopscope::fast;
@@ -84,6 +89,37 @@ struct ByteTable {
     std::array<float, 256> floats;
 };
 
+#if LS_HAS_AVX512
+
+/// Sixty-four bytes are looked up at a time: a permutation knows half of the table, the highest bit chooses between the halves.
+[[gnu::target("avx512f,avx512bw,avx512vbmi")]] void lookUpWide(const uint8_t* table, const uint8_t* x, int64_t count, uint8_t* y)
+{
+    const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64), t2 = _mm512_loadu_si512(table + 128),
+                  t3 = _mm512_loadu_si512(table + 192);
+    for (int64_t i = 0; i < count; i += 64) {
+        const __mmask64 mask = count - i >= 64 ? ~__mmask64{0} : (__mmask64{1} << (count - i)) - 1;
+        const __m512i index = _mm512_maskz_loadu_epi8(mask, x + i);
+        const __m512i low = _mm512_permutex2var_epi8(t0, index, t1), high = _mm512_permutex2var_epi8(t2, index, t3);
+        _mm512_mask_storeu_epi8(y + i, mask, _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high));
+    }
+}
+
+const bool kLooksUpWide = cpuHas(CpuLevel::avx512vnni) && __builtin_cpu_supports("avx512vbmi") != 0;
+
+#endif
+
+void lookUp(const uint8_t* table, const uint8_t* x, int64_t count, uint8_t* y)
+{
+#if LS_HAS_AVX512
+    if (kLooksUpWide) return lookUpWide(table, x, count, y);
+#endif
+    for (int64_t i = 0; i < count; ++i) y[i] = table[x[i]];
+}
+void lookUp(const float* table, const uint8_t* x, int64_t count, float* y)
+{
+    for (int64_t i = 0; i < count; ++i) y[i] = table[x[i]];
+}
+
 /// `To`: uint8_t (any 8-bit numbers) or float.
 template <typename To> Status runTable(const KernelArgs& args)
 {
@@ -92,9 +128,8 @@ template <typename To> Status runTable(const KernelArgs& args)
     else table = args.paramsAs<ByteTable>().bytes.data();
     const auto* const x = args.in(0).as<uint8_t>();
     To* const y = args.out(0).as<To>();
-    shareWork(args, args.out(0).elementCount(), 1, [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
-    });
+    shareWork(args, args.out(0).elementCount(), 1,
+              [&](int64_t begin, int64_t end, int) { lookUp(table, x + begin, end - begin, y + begin); });
     return {};
 }
 

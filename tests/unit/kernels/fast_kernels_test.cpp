@@ -334,6 +334,22 @@ TEST(FastLoops, doTheSameWithTheWidestVectors)
                 }
         EXPECT_EQ(together, apart) << count;
     }
+    for (int panelCount = 1; panelCount <= 2; ++panelCount) { // with several sums under way
+        std::vector<int32_t> wide(kSums, 7), plain = wide;
+        fast::avx512::multiplyRow(rows[0], kDepth / 2, weights.as<int16_t>(), panelCount, wide.data());
+        for (int k = 0; k < panelCount; ++k)
+            fast::baseline::multiplyTile(rows, 1, kDepth / 2, weights.as<int16_t>() + k * kPanel, plain.data() + k * fast::kTileColumns);
+        EXPECT_EQ(wide, plain) << panelCount;
+    }
+}
+
+/// Bytes in fours, with a sign and without, against plain sums.
+TEST(FastLoops, multiplyBytesAsTheyAre)
+{
+    if (!fast::multipliesBytes()) GTEST_SKIP() << "no AVX-512 here";
+    std::mt19937 random(7);
+    constexpr int64_t kDepth = 46, kPanel = kDepth * fast::kTileColumns;
+    constexpr size_t kSums = static_cast<size_t>(fast::kMostPanels * fast::kTileRows * fast::kTileColumns);
     PackedWeights fours(4 * kPanel);
     for (int64_t i = 0; i < 4 * kPanel; ++i) fours.as<int8_t>()[i] = static_cast<int8_t>(random());
     std::vector<int8_t> bytes(static_cast<size_t>(fast::kTileRows * kDepth));
@@ -370,13 +386,6 @@ TEST(FastLoops, doTheSameWithTheWidestVectors)
     };
     expectBytes(bytes.data(), 128);
     expectBytes(reinterpret_cast<const uint8_t*>(bytes.data()), 0);
-    for (int panelCount = 1; panelCount <= 2; ++panelCount) { // with several sums under way
-        std::vector<int32_t> wide(kSums, 7), plain = wide;
-        fast::avx512::multiplyRow(rows[0], kDepth / 2, weights.as<int16_t>(), panelCount, wide.data());
-        for (int k = 0; k < panelCount; ++k)
-            fast::baseline::multiplyTile(rows, 1, kDepth / 2, weights.as<int16_t>() + k * kPanel, plain.data() + k * fast::kTileColumns);
-        EXPECT_EQ(wide, plain) << panelCount;
-    }
 }
 
 #endif
