@@ -44,6 +44,17 @@ ValueId copied(const Site& site, const Operator& op)
     return op.inputs[0];
 }
 
+/// What needs all elements; empty: nothing does.
+std::string otherReader(const Site& site, OperatorId fill)
+{
+    for (const ValueUse& use : site.editor().uses(site.editor().op(fill).results[0])) {
+        if (use.kind != ValueUse::Kind::operand) continue;
+        const std::string_view kind = neutralKind(site.editor().op(use.op).kind);
+        if (std::ranges::find(kStretching, kind) == kStretching.end() && kind != "select") return site.described(use.op);
+    }
+    return "";
+}
+
 Outcome copiesOperand(Site& site, OperatorId root)
 {
     const Operator op = site.editor().op(root);
@@ -56,6 +67,9 @@ Outcome copiesOperand(Site& site, OperatorId root)
         const std::string_view kind = neutralKind(site.editor().op(inner).kind);
         if (kind != "tile" && kind != "broadcast_to" && kind != "fill") continue;
         const std::string to = upperCase(neutralKind(op.kind)) + " (broadcast)";
+        if (kind == "fill")
+            if (std::string reader = otherReader(site, inner); !reader.empty())
+                return Outcome::declined(to, site.described(inner) + " stays: " + reader + " reads it, too");
         const ValueId source = copied(site, site.editor().op(inner));
         if (!source.valid())
             return Outcome::declined(to, site.described(inner) + " repeats more than one element, or its sizes are not known");

@@ -109,10 +109,10 @@ std::vector<std::string> einsumLetters(const Operator& op)
     return parts.size() == 3 ? parts : std::vector<std::string>();
 }
 
-std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value)
+std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value, bool ignoresActivation)
 {
     const Operator* const op = producerIn(graph, value);
-    if (op == nullptr || op->inputs.size() < 2 || activationOf(*op) != "NONE") return std::nullopt;
+    if (op == nullptr || op->inputs.size() < 2 || (!ignoresActivation && activationOf(*op) != "NONE")) return std::nullopt;
     const std::string_view kind = neutralKind(op->kind);
     const bool isDense = kind == "fully_connected", isOwn = op->kind.dialect == "tfl";
     if (!isDense && kind != "batch_matmul") return std::nullopt;

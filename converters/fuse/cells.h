@@ -34,7 +34,8 @@ struct WeightedProduct {
     bool isTurned = false;       ///< a row of the weights is what a column is elsewhere, as TFLite has them
     bool isAsymmetric = false;   ///< with weights of bytes: how the other operand is rounded
 };
-std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value);
+/// `ignoresActivation`: what is fused into it is looked at by who asks.
+std::optional<WeightedProduct> weightedProduct(const Graph& graph, ValueId value, bool ignoresActivation = false);
 
 /// One of equal parts along the last dimension of a sum.
 struct SumPart {

@@ -84,6 +84,7 @@ Outcome productOfComputed(Site& site, OperatorId root)
         return Outcome::nothing();
     const Value& weights = site.editor().value(op.inputs[1]);
     if (weights.role == ValueRole::constant || weights.type.dtype != DType::f32) return Outcome::nothing();
+    if (site.constants().floats(op.inputs[1]) != nullptr) return Outcome::nothing(); // a constant of TensorFlow is an operator
     const Shape x = site.shapeOf(op.inputs[0]);
     const auto declined = [](std::string reason) { return Outcome::declined("BATCH_MATMUL", std::move(reason)); };
     if (attributeWord(op.attributes, "weights_format", "DEFAULT") != "DEFAULT") return declined("the weights are in a format of their own");

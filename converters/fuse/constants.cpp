@@ -62,6 +62,14 @@ Unary unaryFunction(std::string_view kind)
     return nullptr;
 }
 
+/// Takes a tensor apart.
+bool isApart(const Operator& op)
+{
+    const std::string_view name = op.kind.name;
+    return ((name == "Split" || name == "split") && op.inputs.size() == 2) ||
+           ((name == "Unpack" || name == "unpack") && op.inputs.size() == 1);
+}
+
 using Binary = float (*)(float, float);
 Binary binaryFunction(std::string_view kind)
 {
@@ -191,9 +199,32 @@ std::unique_ptr<Numbers> ConstantReader::read(ValueId id, int depth)
     if (!id.valid() || depth > kDeepestFolding) return nullptr;
     if (std::optional<Numbers> numbers = storedFloats(m_editor.graph(), id)) return std::make_unique<Numbers>(std::move(*numbers));
     const Value& value = m_editor.value(id);
-    if (value.role != ValueRole::result || value.slot != 0) return nullptr;
+    if (value.role != ValueRole::result) return nullptr;
     const Operator& op = m_editor.op(value.producer);
-    return op.controlInputs.empty() ? fold(op, depth) : nullptr;
+    if (!op.controlInputs.empty()) return nullptr;
+    if (isApart(op)) return part(op, value.slot, depth);
+    return value.slot == 0 ? fold(op, depth) : nullptr;
+}
+
+/// One of the parts that lie behind each other.
+std::unique_ptr<Numbers> ConstantReader::part(const Operator& op, int slot, int depth)
+{
+    const bool splits = op.inputs.size() == 2;
+    std::unique_ptr<Numbers> numbers = read(op.inputs[splits ? 1 : 0], depth + 1);
+    const auto parts = static_cast<int64_t>(op.results.size());
+    if (!numbers || numbers->shape.rank() == 0 || numbers->shape[0] < parts || numbers->shape[0] % parts != 0) return nullptr;
+    if (splits) {
+        const auto axis = integers(op.inputs[0]);
+        if (!axis || axis->size() != 1 || (axis->front() != 0 && axis->front() != -numbers->shape.rank())) return nullptr;
+        numbers->shape[0] /= parts;
+    } else {
+        if (attributeInt(op.attributes, "axis", 0) != 0 || numbers->shape[0] != parts) return nullptr;
+        numbers->shape = Shape(numbers->shape.dims().subspan(1));
+    }
+    const auto each = static_cast<std::ptrdiff_t>(numbers->values.size()) / static_cast<std::ptrdiff_t>(parts);
+    const auto from = numbers->values.begin() + slot * each;
+    numbers->values = std::vector<float>(from, from + each);
+    return numbers;
 }
 
 std::unique_ptr<Numbers> ConstantReader::fold(const Operator& op, int depth)
@@ -288,7 +319,7 @@ void ConstantReader::collectProducers(ValueId id, std::vector<OperatorId>& found
     const std::string_view kind = neutralKind(op.kind);
     const bool isConst = op.kind.dialect == "tf" && op.kind.name == "Const";
     const bool movesOnly =
-        kind == "reshape" || kind == "squeeze" || kind == "expand_dims" || op.kind.name.starts_with("FakeQuantWithMinMax");
+        isApart(op) || kind == "reshape" || kind == "squeeze" || kind == "expand_dims" || op.kind.name.starts_with("FakeQuantWithMinMax");
     if (!isConst && !movesOnly && unaryFunction(kind) == nullptr && binaryFunction(kind) == nullptr) return;
     found.push_back(producer);
     for (const ValueId input : op.inputs) collectProducers(input, found);

@@ -34,6 +34,7 @@ private:
     std::unique_ptr<Numbers> read(ValueId value, int depth);
     bool reshape(Numbers& numbers, const Operator& op) const;
     std::unique_ptr<Numbers> fold(const Operator& op, int depth);
+    std::unique_ptr<Numbers> part(const Operator& op, int slot, int depth);
     std::unique_ptr<Numbers> fakeQuantized(const Operator& op, int depth);
 
     const GraphEditor& m_editor;

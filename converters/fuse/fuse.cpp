@@ -142,8 +142,10 @@ private:
 
     void toFixedPoint(const Table& table, bool isLate)
     {
+        constexpr size_t kMostRewrites = 64; // of an operator, on average
         std::deque<OperatorId> work;
         for (const OperatorId op : m_site.editor().order()) work.push_back(op);
+        const size_t known = work.size();
         std::unordered_set<int32_t> queued;
         while (!work.empty()) {
             const OperatorId op = work.front();
@@ -153,6 +155,7 @@ private:
             OperatorId made = tryAll(table, op);
             if (isLate && !made.valid()) made = tryAll(m_table.early, op);
             if (!made.valid()) continue;
+            if (++m_made > kMostRewrites * known) return; // two rules that undo each other
             const auto again = [&](OperatorId next) {
                 if (next.valid() && queued.insert(next.index).second) work.push_back(next);
             };
@@ -244,6 +247,7 @@ private:
     const RuleTable& m_table;
     const FusionOptions& m_options;
     FusionReport& m_report;
+    size_t m_made = 0;                  ///< rewrites
     std::optional<GraphState> m_before; ///< of the next rewrite, where regions are kept
     std::map<std::pair<int32_t, std::string>, FusionDeclined> m_declined;
     std::map<std::pair<int32_t, std::string>, FusionLabel> m_labels;

@@ -21,6 +21,34 @@ class GruMatcher {
 public:
     GruMatcher(const Graph& graph, ValueId state) : m_graph(graph), m_state(state) {}
 
+    FirstGruCell matchFirst(ValueId next)
+    {
+        FirstGruCell cell;
+        const Operator* const root = binary(m_graph, next, "mul");
+        if (root == nullptr) return cell;
+        for (const auto& [rest, squashed] : bothWays(*root)) {
+            const Operator *const sub = binary(m_graph, rest, "sub"), *const tanh = unary(m_graph, squashed, "tanh");
+            if (sub == nullptr || tanh == nullptr || !isOne(sub->inputs[0])) continue;
+            const Operator* const fresh = binary(m_graph, tanh->inputs[0], "add");
+            if (fresh == nullptr || !gateOfBias(sub->inputs[1], 0, cell)) continue;
+            for (const auto& [plain, reset] : bothWays(*fresh)) {
+                const SumPart part = partOfSum(m_graph, plain, kParts);
+                const Operator* const product = binary(m_graph, reset, "mul");
+                if (part.part < 0 || part.sum != m_inputSum || product == nullptr) continue;
+                for (const auto& [sigmoid, bias] : bothWays(*product)) {
+                    if (!floatsIn(m_graph, bias) || !gateOfBias(sigmoid, 1, cell)) continue;
+                    cell.gates[2] = part.part;
+                    cell.biases[2] = bias;
+                    const std::optional<WeightedProduct> kernel = this->product(m_inputSum);
+                    cell.isFound = kernel.has_value();
+                    if (kernel) cell.kernel = *kernel;
+                    return cell;
+                }
+            }
+        }
+        return cell;
+    }
+
     GruCellMatch match(ValueId next)
     {
         ValueId update, candidate;
@@ -109,6 +137,23 @@ private:
         return false;
     }
 
+    /// sigmoid(part of the input's sum + constant)
+    bool gateOfBias(ValueId gate, size_t k, FirstGruCell& cell)
+    {
+        const Operator* const act = unary(m_graph, gate, "logistic");
+        const Operator* const sum = act != nullptr ? binary(m_graph, act->inputs[0], "add") : nullptr;
+        if (sum == nullptr) return false;
+        for (const auto& [plain, bias] : bothWays(*sum)) {
+            const SumPart part = partOfSum(m_graph, plain, kParts);
+            if (part.part < 0 || !floatsIn(m_graph, bias) || (m_inputSum.valid() && part.sum != m_inputSum)) continue;
+            m_inputSum = part.sum;
+            cell.gates.at(k) = part.part;
+            cell.biases.at(k) = bias;
+            return true;
+        }
+        return false;
+    }
+
     bool isOfState(ValueId sum) const
     {
         const std::optional<WeightedProduct> found = product(sum);
@@ -158,5 +203,29 @@ private:
 } // namespace
 
 GruCellMatch matchGruCell(const Graph& graph, ValueId next, ValueId state) { return GruMatcher(graph, state).match(next); }
+FirstGruCell matchFirstGruCell(const Graph& graph, ValueId next) { return GruMatcher(graph, {}).matchFirst(next); }
+
+OperatorDraft gruDraft(Site& site, const GruCellMatch& cell, const std::array<Numbers, 4>& numbers, ValueId sequence, ValueId h0,
+                       int64_t cells, const std::string& name, OperatorId before)
+{
+    OperatorDraft draft;
+    draft.kind = {"circle", "gru"};
+    draft.attributes = {{"time_major", true}};
+    draft.inputs = {sequence};
+    static constexpr std::array kNames = {"/kernel", "/bias", "/recurrent", "/recurrent_bias"};
+    for (size_t k = 0; k < numbers.size(); ++k) {
+        const std::vector<float>& values = numbers[k].values;
+        const int64_t columns = 3 * cells, count = static_cast<int64_t>(values.size()) / columns;
+        std::vector<float> rows; // columns of the gates as rows, in Circle's order: update, reset, new
+        for (const int gate : cell.gates)
+            for (int64_t c = 0; c < cells; ++c)
+                for (int64_t r = 0; r < count; ++r) rows.push_back(values[static_cast<size_t>(r * columns + gate * cells + c)]);
+        const Shape shape = k % 2 == 0 ? Shape{columns, count} : Shape{columns};
+        draft.inputs.push_back(rows.empty() ? ValueId() : site.constant(name + kNames[k], shape, std::span<const float>(rows), before));
+    }
+    draft.inputs.push_back(h0);
+    draft.name = name;
+    return draft;
+}
 
 } // namespace loopscope::fusing

@@ -190,7 +190,7 @@ private:
         if (m_graph.value(value).role == ValueRole::constant) return true;
         const Operator* const producer = producerIn(m_graph, value);
         if (producer == nullptr) return false;
-        if (producer->kind.name == "Const") return true;
+        if (producer->kind.name == "Const" || neutralKind(producer->kind) == "fill") return true;
         if (neutralKind(producer->kind) != "mul") return false;
         return std::ranges::any_of(producer->inputs, [&](ValueId input) {
             const Operator* const act = producerIn(m_graph, input);

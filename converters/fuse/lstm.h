@@ -52,6 +52,19 @@ struct GruCellMatch {
 /// Looks at what computes the next state of `state`.
 GruCellMatch matchGruCell(const Graph& graph, ValueId next, ValueId state);
 
+/// A GRU's cell that begins with zeros, where only the bias is left of the product with the state: h' = (1 − z) · tanh(n).
+struct FirstGruCell {
+    WeightedProduct kernel;
+    std::array<int, 3> gates = {-1, -1, -1};
+    std::array<ValueId, 3> biases; ///< of z, r and n: what the state's sum is
+    bool isFound = false;
+};
+FirstGruCell matchFirstGruCell(const Graph& graph, ValueId next);
+
+/// Circle's operator: weights and biases of the sums in their order in GruCellMatch, columns for gates; time first, without results.
+OperatorDraft gruDraft(Site& site, const GruCellMatch& cell, const std::array<Numbers, 4>& numbers, ValueId sequence, ValueId h0,
+                       int64_t cells, const std::string& name, OperatorId before);
+
 /// Weights of an LSTM in TFLite's form.
 struct LstmWeights {
     Numbers kernel;     ///< [inputs, 4 · cells]
@@ -86,5 +99,6 @@ ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::
 
 /// Cells one after the other, the last of which is `root`.
 Outcome unrolledLstm(Site& site, OperatorId root);
+Outcome unrolledGru(Site& site, OperatorId root);
 
 } // namespace loopscope::fusing

@@ -94,34 +94,11 @@ private:
         return writeGru(numbers, cells);
     }
 
-    /// Columns of the gates as rows, in Circle's order: update, reset, new.
-    std::vector<float> gateRows(const std::vector<float>& values, int64_t cells) const
-    {
-        const int64_t columns = 3 * cells, rows = static_cast<int64_t>(values.size()) / columns;
-        std::vector<float> turned;
-        for (const int gate : m_gru.gates)
-            for (int64_t c = 0; c < cells; ++c)
-                for (int64_t r = 0; r < rows; ++r) turned.push_back(values[static_cast<size_t>(r * columns + gate * cells + c)]);
-        return turned;
-    }
-
     Outcome writeGru(const std::array<Numbers, 4>& numbers, int64_t cells)
     {
         const std::string name = m_site.nameOf(m_id) + "/fused";
         const auto output = static_cast<size_t>(m_output);
-        OperatorDraft draft;
-        draft.kind = {"circle", "gru"};
-        draft.attributes = {{"time_major", true}};
-        draft.inputs = {m_loop.sequence()};
-        static constexpr std::array kNames = {"/kernel", "/bias", "/recurrent", "/recurrent_bias"};
-        for (size_t k = 0; k < numbers.size(); ++k) {
-            const std::vector<float> rows = gateRows(numbers[k].values, cells);
-            const bool isMatrix = k % 2 == 0;
-            const Shape shape = isMatrix ? Shape{3 * cells, static_cast<int64_t>(rows.size()) / (3 * cells)} : Shape{3 * cells};
-            draft.inputs.push_back(rows.empty() ? ValueId() : m_site.constant(name + kNames[k], shape, std::span<const float>(rows), m_id));
-        }
-        draft.inputs.push_back(m_loop.op().inputs[output]);
-        draft.name = name;
+        OperatorDraft draft = gruDraft(m_site, m_gru, numbers, m_loop.sequence(), m_loop.op().inputs[output], cells, name, m_id);
         draft.controlInputs = m_loop.op().controlInputs;
         draft.results = {TensorType(DType::f32, Shape{1, cells})};
         const OperatorId made = m_loop.put(std::move(draft), m_loop.op().results[output]);
@@ -237,6 +214,7 @@ std::span<const Rule> recurrentRules()
         {"gru-loop", FusionEquality::approximate, {}, "", nullptr, {"While", "StatelessWhile", "while"}, loopedGru}, // its sigmoid is cut
                                                                                                                      // off below −9
         {"lstm-unrolled", FusionEquality::realEqual, {}, "", nullptr, {"mul"}, unrolledLstm},
+        {"gru-unrolled", FusionEquality::approximate, {}, "", nullptr, {"add"}, unrolledGru},
     };
     return rules;
 }
