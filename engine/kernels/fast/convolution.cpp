@@ -112,9 +112,9 @@ template <typename T> Status runBytes(const KernelArgs& args)
     const int64_t startsApart = panelsOf(s.groupChannels) * kTileColumns;
     multiplyWindows<T>(args, s, {}, params.inputZero, inputOf<T>(args), weightsOf<int8_t>(params), [&](int64_t window, int64_t group) {
         const int64_t channel = group * s.groupChannels;
-        return ByteOutput<T>{{params.stage, bias ? bias + channel : nullptr, channel, args.out(0).as<T>() + window * s.channels + channel,
-                              s.channels, s.groupChannels},
-                             params.start.data() + group * startsApart};
+        return ByteOutput<StoredOutput<T>>{{params.stage, bias ? bias + channel : nullptr, channel,
+                                            args.out(0).as<T>() + window * s.channels + channel, s.channels, s.groupChannels},
+                                           params.start.data() + group * startsApart};
     });
     return {};
 }

@@ -20,6 +20,7 @@ struct FastFullyConnectedParams {
     int64_t units = 0, depth = 0;
     std::shared_ptr<const PackedWeights> panels;
     std::vector<int32_t> start;                  ///< of bytes that are multiplied as they are
+    const int32_t* columnSums = nullptr;         ///< hybrid with bytes: of the weights
     std::vector<float> columnScales;             ///< hybrid: of each unit
     bool isAsymmetric = false, isNanLow = false; ///< hybrid
     bool roundsProducts = false;                 ///< FloatFinish
@@ -70,8 +71,8 @@ template <typename T> Status runBytes(const KernelArgs& args)
     }
     const int32_t* const bias = args.has(2) ? args.in(2).as<int32_t>() : nullptr;
     multiplyByPanels(args, rows, count, padded, params.units, params.panels->as<int8_t>(), [&](int64_t row) {
-        return ByteOutput<T>{{params.stage, bias, 0, args.out(0).as<T>() + row * params.units, params.units, params.units},
-                             params.start.data()};
+        return ByteOutput<StoredOutput<T>>{{params.stage, bias, 0, args.out(0).as<T>() + row * params.units, params.units, params.units},
+                                           params.start.data()};
     });
     return {};
 }
@@ -95,6 +96,40 @@ template <typename Bias> Status run16(const KernelArgs& args)
         if constexpr (sizeof(Bias) == 4) out.narrowBias = bias;
         else out.bias = bias;
         return out;
+    });
+    return {};
+}
+
+/// Rows are quantized one by one, as the reference does it, and multiplied as bytes.
+Status runHybridBytes(const KernelArgs& args)
+{
+    const auto& params = args.paramsAs<FastFullyConnectedParams>();
+    const int64_t padded = rowDepth<int8_t>(params.depth), count = args.out(0).elementCount() / params.units;
+    ScratchLayout layout;
+    const size_t rowsAt = layout.add<int8_t>(count * padded), scalesAt = layout.add<float>(count);
+    const size_t zerosAt = layout.add<int32_t>(count);
+    const size_t wideAt = layout.add<int16_t>(params.depth * args.runtime->threads());
+    std::byte* const scratch = args.runtime->scratch(layout.bytes());
+    auto* const rows = reinterpret_cast<int8_t*>(scratch + rowsAt);
+    auto* const scales = reinterpret_cast<float*>(scratch + scalesAt);
+    auto* const zeros = reinterpret_cast<int32_t*>(scratch + zerosAt);
+    shareWork(args, count, 4 * params.depth, [&](int64_t begin, int64_t end, int thread) {
+        auto* const wide = reinterpret_cast<int16_t*>(scratch + wideAt) + thread * params.depth;
+        for (int64_t r = begin; r < end; ++r) {
+            const std::span<const float> values(args.in(0).as<float>() + r * params.depth, static_cast<size_t>(params.depth));
+            const HybridInput input = params.isAsymmetric ? quantizeAsymmetric(values, wide) : quantizeSymmetric(values, wide);
+            scales[r] = input.scale;
+            zeros[r] = input.zero;
+            copyNarrowed(wide, params.depth, rows + r * padded);
+            std::fill_n(rows + r * padded + params.depth, padded - params.depth, int8_t{0});
+        }
+    });
+    const float* const bias = args.has(2) ? args.in(2).as<float>() : nullptr;
+    multiplyByPanels(args, static_cast<const int8_t*>(rows), count, padded, params.units, params.panels->as<int8_t>(), [&](int64_t row) {
+        return ByteOutput<HybridOutput>{{scales + row, params.columnScales.data(), false, params.isNanLow, bias, params.range,
+                                         args.out(0).as<float>() + row * params.units, params.units, params.units,
+                                         params.isAsymmetric ? zeros + row : nullptr, params.columnSums},
+                                        params.start.data()};
     });
     return {};
 }
@@ -200,12 +235,17 @@ Result<PreparedKernel> prepareFastFullyConnected(const KernelSetup& setup)
     }
     const bool hasOneScale = input.dtype != DType::f32 && filter.quantization->scales.size() == 1;
     const int32_t zero = hasOneScale ? scaleAndZero(filter).zero : 0;
-    if (isByte) {
-        LS_TRY(auto bytes, packedBytes(weights, 1, params->units, params->depth, zero, input.dtype, params->inputZero));
+    const bool isHybrid = kernel.run == runHybrid;
+    if (isByte || isHybrid) { // rows that are quantized on the way are bytes
+        const DType rows = isHybrid ? DType::i8 : input.dtype;
+        LS_TRY(auto bytes, packedBytes(weights, 1, params->units, params->depth, zero, rows, params->inputZero));
         if (bytes) {
             params->panels = std::move(bytes->panels);
             params->start = std::move(bytes->start);
-            return PreparedKernel{input.dtype == DType::i8 ? runBytes<int8_t> : runBytes<uint8_t>, std::move(params)};
+            params->columnSums = bytes->sums;
+            kernel.run = isHybrid ? runHybridBytes : input.dtype == DType::i8 ? runBytes<int8_t> : runBytes<uint8_t>;
+            kernel.params = std::move(params);
+            return kernel;
         }
     }
     LS_TRY(params->panels, packedRows(weights, 1, params->units, params->depth, zero));

@@ -150,9 +150,15 @@ void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const
     const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
     const auto finish = out.isColumnFirst ? (out.isNanLow ? finishHybrid<true, true> : finishHybrid<true, false>)
                                           : (out.isNanLow ? finishHybrid<false, true> : finishHybrid<false, false>);
-    for (int r = 0; r < rows; ++r, sums += kTileColumns)
-        finish(sums, out.rowScales[row + r], out.columnScales + column, out.bias ? out.bias + column : kNoBias, columns, out.range.min,
-               out.range.max, out.to + (row + r) * out.stride + column);
+    int32_t shifted[kTileColumns];
+    for (int r = 0; r < rows; ++r, sums += kTileColumns) {
+        if (out.rowZeros)
+            for (int64_t c = 0; c < kTileColumns; ++c)
+                shifted[c] = static_cast<int32_t>(static_cast<uint32_t>(sums[c]) - static_cast<uint32_t>(out.rowZeros[row + r]) *
+                                                                                       static_cast<uint32_t>(out.columnSums[column + c]));
+        finish(out.rowZeros ? shifted : sums, out.rowScales[row + r], out.columnScales + column, out.bias ? out.bias + column : kNoBias,
+               columns, out.range.min, out.range.max, out.to + (row + r) * out.stride + column);
+    }
 }
 
 void multiplyRows(const int16_t* const* rows, int64_t count, int64_t depth, const int16_t* panels, int64_t firstPanel, int64_t lastPanel,
@@ -189,8 +195,8 @@ void multiplyRows(const int16_t* const* rows, int64_t count, int64_t depth, cons
 
 namespace {
 
-template <typename T> void multiplyBytes(const T* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel,
-                                         int64_t lastPanel, const ByteOutput<T>& out)
+template <typename T, typename Stored> void multiplyBytes(const T* const* rows, int64_t count, int64_t depth, const int8_t* panels,
+                                                          int64_t firstPanel, int64_t lastPanel, const ByteOutput<Stored>& out)
 {
     alignas(64) int32_t sums[kMostPanels * kTileRows * kTileColumns];
     const int64_t quads = depth / 4, apart = depth * kTileColumns, together = count == 1 ? 4 : kMostPanels;
@@ -213,12 +219,17 @@ template <typename T> void multiplyBytes(const T* const* rows, int64_t count, in
 } // namespace
 
 void multiplyRows(const int8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
-                  const ByteOutput<int8_t>& out)
+                  const ByteOutput<StoredOutput<int8_t>>& out)
+{
+    multiplyBytes(rows, count, depth, panels, firstPanel, lastPanel, out);
+}
+void multiplyRows(const int8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
+                  const ByteOutput<HybridOutput>& out)
 {
     multiplyBytes(rows, count, depth, panels, firstPanel, lastPanel, out);
 }
 void multiplyRows(const uint8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
-                  const ByteOutput<uint8_t>& out)
+                  const ByteOutput<StoredOutput<uint8_t>>& out)
 {
     multiplyBytes(rows, count, depth, panels, firstPanel, lastPanel, out);
 }
@@ -252,6 +263,7 @@ Result<std::optional<ByteWeights>> packedBytes(const Tensor& weights, int64_t gr
                }
            }));
     const auto* const sums = reinterpret_cast<const int32_t*>(bytes.panels->as<std::byte>() + sumsAt);
+    bytes.sums = sums;
     const int32_t offset = inputZero + (input == DType::i8 ? kByteOffset<int8_t> : 0);
     for (int64_t c = 0; c < groups * columns; ++c)
         bytes.start.push_back(static_cast<int32_t>(0U - static_cast<uint32_t>(offset) * static_cast<uint32_t>(sums[c])));
@@ -261,6 +273,11 @@ Result<std::optional<ByteWeights>> packedBytes(const Tensor& weights, int64_t gr
 void copyWidened(const float* from, int64_t count, int32_t, float* to)
 {
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+}
+
+LS_VECTORISED void copyNarrowed(const int16_t* from, int64_t count, int8_t* to)
+{
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int8_t>(from[i]);
 }
 
 LS_VECTORISED void copyWidened(const int8_t* from, int64_t count, int32_t zero, int16_t* to)

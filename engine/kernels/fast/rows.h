@@ -42,12 +42,6 @@ template <typename T> struct StoredOutput {
     int64_t stride, columns;
 };
 
-/// Results of bytes that are multiplied as they are: what the zero point of the inputs and kByteOffset take off is where sums start.
-template <typename T> struct ByteOutput {
-    StoredOutput<T> stored;
-    const int32_t* start; ///< of column 0, for all columns of whole panels
-};
-
 /// Floats whose inputs were quantized on the fly: (sum · scale + bias), in the range. Each row has its scale, each column one, too.
 struct HybridOutput {
     const float* rowScales;    ///< of row 0
@@ -58,6 +52,13 @@ struct HybridOutput {
     ActivationRange<float> range;
     float* to;
     int64_t stride, columns;
+    const int32_t* rowZeros = nullptr;   ///< of row 0: zero points that the sums do not know of; null: none
+    const int32_t* columnSums = nullptr; ///< of column 0, of whole panels: what a zero point counts for
+};
+/// Results of bytes that are multiplied as they are: what the zero point of the inputs and kByteOffset take off is where sums start.
+template <typename Stored> struct ByteOutput {
+    Stored stored;
+    const int32_t* start; ///< of column 0, for all columns of whole panels
 };
 /// i16: sums in 64 bits. With a bias of 32 bits the sum is cut to those and has the 32-bit rule.
 struct WideOutput {
@@ -149,9 +150,11 @@ void multiplyRows(const int16_t* const* rows, int64_t count, int64_t depth, cons
 
 /// Bytes as they are.
 void multiplyRows(const int8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
-                  const ByteOutput<int8_t>& out);
+                  const ByteOutput<StoredOutput<int8_t>>& out);
 void multiplyRows(const uint8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
-                  const ByteOutput<uint8_t>& out);
+                  const ByteOutput<StoredOutput<uint8_t>>& out);
+void multiplyRows(const int8_t* const* rows, int64_t count, int64_t depth, const int8_t* panels, int64_t firstPanel, int64_t lastPanel,
+                  const ByteOutput<HybridOutput>& out);
 
 /// Panels that one piece of work takes.
 inline constexpr int64_t kPanelsTogether = 4;
@@ -177,6 +180,8 @@ multiplyByPanels(const KernelArgs& args, const T* input, int64_t count, int64_t 
 void copyWidened(const float* from, int64_t count, int32_t zero, float* to);
 void copyWidened(const int8_t* from, int64_t count, int32_t zero, int16_t* to);
 void copyWidened(const uint8_t* from, int64_t count, int32_t zero, int16_t* to);
+/// Of numbers that fit.
+void copyNarrowed(const int16_t* from, int64_t count, int8_t* to);
 
 /// Rows of constant weights as panels, `groups` matrices one after the other; element (r, d) of group g is number
 /// (g · rows + r) · depth + d. `zero` is subtracted from integers. Shared by all who hold the same dtype and bytes.
@@ -185,7 +190,8 @@ Result<std::shared_ptr<const PackedWeights>> packedRows(const Tensor& weights, i
 /// Weights for multiplyRows() of bytes, and behind them the sum of each column, by group.
 struct ByteWeights {
     std::shared_ptr<const PackedWeights> panels;
-    std::vector<int32_t> start; ///< [group][column of its panels]
+    std::vector<int32_t> start;    ///< [group][column of its panels]
+    const int32_t* sums = nullptr; ///< of the columns, likewise; they lie behind the panels
 };
 /// Nothing where this machine does not multiply bytes, or some weight less its zero point is none. `input` tells the zero point of the rows
 /// and whether they have a sign.
