@@ -8,6 +8,7 @@
 #include "app/wiring/backend.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
+#include "app/wiring/tf_target.h"
 #include "app/wiring/timings.h"
 #include "engine/base/clock.h"
 
@@ -66,8 +67,9 @@ Result<int> runBench(const CommandContext& context)
     LS_TRY(const int64_t warmup, arguments.integer("warmup", 3, 0, 1'000'000));
     LS_TRY(const int64_t repeat, arguments.integer("repeat", 30, 1, 1'000'000));
     const std::string beside = arguments.text("beside");
-    if (!beside.empty() && beside != "litert")
-        return Error(ErrorCode::usage, "option '--beside'").found("'" + beside + "'").expected("litert");
+    const Peer* const peer = peerOf(beside);
+    if (!beside.empty() && peer == nullptr)
+        return Error(ErrorCode::usage, "option '--beside'").found("'" + beside + "'").expected("litert or tensorflow");
     LS_TRY(const AskedRun asked, askedRun(console, arguments));
     ModelSession session(asked.file.model, asked.options);
     LS_TRY(Executor* const executor, session.enter(asked.target.graph));
@@ -85,10 +87,10 @@ Result<int> runBench(const CommandContext& context)
     LS_CHECK_OK(checkStrict(arguments, *executor));
     std::vector<Timing> rows = {timingOf("run", ns)};
 
-    if (beside == "litert") {
-        LS_TRY(Timing peer, timeLiteRt(asked, warmup, repeat));
-        peer.ratio = peer.median > 0 ? static_cast<double>(rows.front().median) / static_cast<double>(peer.median) : 0;
-        rows.push_back(std::move(peer));
+    if (peer) {
+        LS_TRY(Timing there, timeBeside(*peer, asked, {warmup, repeat, namesOf(arguments, "init"), namesOf(arguments, "target")}));
+        there.ratio = there.median > 0 ? static_cast<double>(rows.front().median) / static_cast<double>(there.median) : 0;
+        rows.push_back(std::move(there));
     }
 
     // Operators are timed in runs of their own: looking at the clock costs more than some of them.

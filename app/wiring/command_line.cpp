@@ -79,7 +79,7 @@ constexpr std::array kOptions = {
     // Own options of single commands.
     OptionSpec{"warmup", 0, "N", "3", "runs before those that are timed", false},
     OptionSpec{"repeat", 0, "N", "30", "runs that are timed", false},
-    OptionSpec{"beside", 0, "litert", "none", "the same runs there: the file, its inputs, as many threads", false},
+    OptionSpec{"beside", 0, "litert|tensorflow", "none", "the same runs there: the file, its inputs, as many threads", false},
     OptionSpec{"ops", 0, "", "", "all operators by count", false},
     OptionSpec{"tensors", 0, "", "", "all values with types and sizes", false},
     OptionSpec{"metadata", 0, "", "", "metadata entries", false},

@@ -98,19 +98,6 @@ bool isOfBefore(const Model& model, const Signature* main, const std::string& na
     return false;
 }
 
-/// `--fetch a,b` is `--fetch a --fetch b`: names of nodes hold no commas.
-std::vector<std::string> namesOf(const Arguments& arguments, std::string_view option)
-{
-    std::vector<std::string> names;
-    for (const std::string& text : arguments.all(option))
-        for (size_t at = 0; at <= text.size();) {
-            const size_t comma = std::min(text.find(',', at), text.size());
-            if (comma > at) names.push_back(text.substr(at, comma - at));
-            at = comma + 1;
-        }
-    return names;
-}
-
 /// Nodes that run once before anything else, behind those that the model names.
 Status addInitialisers(Model& model, const Arguments& arguments)
 {
@@ -128,6 +115,18 @@ Status addInitialisers(Model& model, const Arguments& arguments)
 }
 
 } // namespace
+
+std::vector<std::string> namesOf(const Arguments& arguments, std::string_view option)
+{
+    std::vector<std::string> names;
+    for (const std::string& text : arguments.all(option))
+        for (size_t at = 0; at <= text.size();) {
+            const size_t comma = std::min(text.find(',', at), text.size());
+            if (comma > at) names.push_back(text.substr(at, comma - at));
+            at = comma + 1;
+        }
+    return names;
+}
 
 GraphId rootOf(const Model& model, std::string_view signature)
 {

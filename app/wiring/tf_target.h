@@ -22,6 +22,9 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
 /// Values that no operator of a TensorFlow graph reads, as far as a session can hand them out.
 std::vector<std::string> unreadValues(const Graph& graph);
 
+/// The values of an option that may be said several times: `--fetch a,b` is `--fetch a --fetch b`, for names of nodes hold no commas.
+std::vector<std::string> namesOf(const Arguments& arguments, std::string_view option);
+
 /// The graph that runs: the signature's, else the primary one.
 GraphId rootOf(const Model& model, std::string_view signature);
 

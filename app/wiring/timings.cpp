@@ -67,6 +67,64 @@ for run in range(warmup + repeat):
     print(time.perf_counter_ns() - started if run >= warmup else "", flush=True)
 )";
 
+/// A session of one signature or of what is fetched, like it is run here: files of both TensorFlows open so.
+constexpr const char* kTensorFlowScript = R"(
+import json, os, sys, time
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+import numpy as np
+import tensorflow.compat.v1 as tf
+from google.protobuf import text_format
+model, arrays, threads, warmup, repeat = sys.argv[1], np.load(sys.argv[2]), *map(int, sys.argv[3:6])
+asked = json.loads(sys.argv[6])
+values = [arrays[name] for name in arrays.files]
+if asked["is_folder"] and not os.path.isdir(model):
+    model = os.path.dirname(model)
+session = tf.Session(graph=tf.Graph(), config=tf.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads))
+graph = session.graph
+def tensor(names, known):
+    for name in names:
+        name = known.get(name, name)
+        try:
+            return graph.get_tensor_by_name(name if ":" in name else name + ":0")
+        except (KeyError, ValueError):
+            pass
+    raise SystemExit("no tensor " + " or ".join(names))
+inputs, outputs = {}, {}
+with graph.as_default():
+    if asked["is_folder"]:
+        from tensorflow.core.protobuf import saved_model_pb2
+        saved = saved_model_pb2.SavedModel()
+        if os.path.exists(os.path.join(model, "saved_model.pb")):
+            saved.ParseFromString(open(os.path.join(model, "saved_model.pb"), "rb").read())
+        else:
+            text_format.Parse(open(os.path.join(model, "saved_model.pbtxt")).read(), saved)
+        key = asked["signature"] or "serving_default"
+        meta = next((m for m in saved.meta_graphs if key in m.signature_def), saved.meta_graphs[0])
+        loaded = tf.saved_model.loader.load(session, list(meta.meta_info_def.tags), model)
+        if key in loaded.signature_def:
+            signature = loaded.signature_def[key]
+            inputs = {name: info.name for name, info in signature.inputs.items()}
+            outputs = {name: info.name for name, info in signature.outputs.items()}
+    else:
+        definition, data = tf.GraphDef(), open(model, "rb").read()
+        try:
+            definition.ParseFromString(data)
+        except Exception:
+            definition = text_format.Parse(data.decode(), tf.GraphDef())
+        tf.import_graph_def(definition, name="")
+operations = lambda names: [graph.get_operation_by_name(name) for name in names]
+fetches = [tensor(names, outputs) for names in asked["outputs"]]
+feeds = [tensor(names, inputs) for names in asked["inputs"]]
+for operation in operations(asked["init"]):
+    session.run(operation)
+call = session.make_callable(fetches + operations(asked["targets"]), feed_list=feeds)
+for run in range(warmup + repeat):
+    started = time.perf_counter_ns()
+    call(*values)
+    print(time.perf_counter_ns() - started if run >= warmup else "", flush=True)
+)";
+
 constexpr double kStarting = 60; ///< seconds that Python may take until its first run
 
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
@@ -144,6 +202,33 @@ std::string lastLine(const std::string& path)
     return last;
 }
 
+/// What the script has to know beside the numbers of runs: each input and output with all names that it is known by.
+std::string asksOf(const AskedRun& asked, const BesideRun& beside)
+{
+    JsonWriter asks;
+    asks.beginObject().key("signature").value(asked.target.signature);
+    asks.key("is_folder").value(asked.file.formatName == "SavedModel");
+    const auto list = [&](const char* key, const std::vector<Port>& ports) {
+        asks.key(key).beginArray();
+        for (const Port& port : ports) {
+            asks.beginArray().value(port.name);
+            for (const std::string& alias : port.aliases) asks.value(alias);
+            asks.endArray();
+        }
+        asks.endArray();
+    };
+    const auto names = [&](const char* key, const std::vector<std::string>& all) {
+        asks.key(key).beginArray();
+        for (const std::string& name : all) asks.value(name);
+        asks.endArray();
+    };
+    list("inputs", asked.target.inputs);
+    list("outputs", asked.target.outputs);
+    names("init", beside.initialisers);
+    names("targets", beside.targets);
+    return asks.endObject().text();
+}
+
 } // namespace
 
 Timing timingOf(std::string name, std::vector<int64_t> ns)
@@ -183,10 +268,24 @@ std::string ratioText(double ratio)
     return text.data();
 }
 
-Result<Timing> timeLiteRt(const AskedRun& asked, int64_t warmup, int64_t repeat)
+const Peer* peerOf(std::string_view name)
 {
-    if (asked.file.formatName != "TFLite")
-        return Error(ErrorCode::unsupported, "LiteRT runs .tflite files").found(std::string(asked.file.formatName));
+    static constexpr Peer kPeers[] = {
+        {"litert", "LiteRT", "ai_edge_litert", kLiteRtScript},
+        {"tensorflow", "TensorFlow", "tensorflow", kTensorFlowScript},
+    };
+    const auto* const found = std::ranges::find(kPeers, name, &Peer::name);
+    return found == std::end(kPeers) ? nullptr : found;
+}
+
+Result<Timing> timeBeside(const Peer& peer, const AskedRun& asked, const BesideRun& beside)
+{
+    const bool isTflite = asked.file.formatName == "TFLite", isLiteRt = peer.name == "litert";
+    const bool isGraph =
+        asked.file.formatName == "SavedModel" || asked.file.formatName == "GraphDef" || asked.file.formatName == "GraphDef text";
+    if (isLiteRt && !isTflite) return Error(ErrorCode::unsupported, "LiteRT runs .tflite files").found(std::string(asked.file.formatName));
+    if (!isLiteRt && !isGraph)
+        return Error(ErrorCode::unsupported, "TensorFlow runs SavedModels and GraphDefs").found(std::string(asked.file.formatName));
     const TemporaryFolder folder;
     if (folder.path.empty()) return Error(ErrorCode::cannotWrite, "cannot make a temporary folder").found(std::strerror(errno));
     const std::string arrays = folder.path + "/in.npz", out = folder.path + "/out", errors = folder.path + "/errors";
@@ -198,29 +297,22 @@ Result<Timing> timeLiteRt(const AskedRun& asked, int64_t warmup, int64_t repeat)
         inputs.push_back({"input" + std::to_string(i), views.back()});
     }
     LS_CHECK_OK(writeNpz(arrays, inputs, false));
-    JsonWriter asks;
-    asks.beginObject().key("signature").value(asked.target.signature).key("inputs").beginArray();
-    for (const Port& port : asked.target.inputs) {
-        asks.beginArray().value(port.name);
-        for (const std::string& alias : port.aliases) asks.value(alias);
-        asks.endArray();
-    }
-    asks.endArray().endObject();
     const char* const python = std::getenv("LOOPSCOPE_PYTHON");
-    LS_TRY(const int status,
-           runProgram({python != nullptr ? python : "python3", "-c", kLiteRtScript, asked.file.path, arrays,
-                       std::to_string(asked.options.threads), std::to_string(warmup), std::to_string(repeat), asks.text()},
-                      out, errors, asked.timeout));
+    LS_TRY(const int status, runProgram({python != nullptr ? python : "python3", "-c", peer.script, asked.file.path, arrays,
+                                         std::to_string(asked.options.threads), std::to_string(beside.warmup),
+                                         std::to_string(beside.repeat), asksOf(asked, beside)},
+                                        out, errors, asked.timeout));
+    const std::string title(peer.title);
     if (status != 0) {
         const std::string said = lastLine(errors);
-        return Error(ErrorCode::unsupported, "LiteRT beside it: " + (said.empty() ? "exit status " + std::to_string(status) : said))
-            .note("LOOPSCOPE_PYTHON names a Python that has ai_edge_litert");
+        return Error(ErrorCode::unsupported, title + " beside it: " + (said.empty() ? "exit status " + std::to_string(status) : said))
+            .note("LOOPSCOPE_PYTHON names a Python that has " + std::string(peer.package));
     }
     std::vector<int64_t> ns;
     std::ifstream file(out);
     for (int64_t value = 0; file >> value;) ns.push_back(value);
-    if (ns.empty()) return Error(ErrorCode::unsupported, "LiteRT beside it: no times");
-    return timingOf("litert", std::move(ns));
+    if (ns.empty()) return Error(ErrorCode::unsupported, title + " beside it: no times");
+    return timingOf(std::string(peer.name), std::move(ns));
 }
 
 } // namespace loopscope::app

@@ -1,5 +1,5 @@
-// How long runs took, as numbers to compare: medians, what else the machine did meanwhile, and the same model in LiteRT where a Python
-// that has it is at hand. The program does not depend on that: it asks for it by name.
+// How long runs took, as numbers to compare: medians, what else the machine did meanwhile, and the same model in LiteRT or TensorFlow where
+// a Python that has it is at hand. The program does not depend on that: it asks for it by name.
 #pragma once
 
 #include "app/wiring/asked_run.h"
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope::app {
@@ -31,8 +32,20 @@ double foreignCores(const MachineLoad& before, const MachineLoad& after);
 /// "0.83": two digits behind the point.
 std::string ratioText(double ratio);
 
-/// The same runs of the same file with the same inputs in LiteRT with its default delegate, by the interpreter that LOOPSCOPE_PYTHON names
-/// (else python3). Errors: unsupported, if it has no LiteRT or the file is none of its; what LiteRT says.
-Result<Timing> timeLiteRt(const AskedRun& asked, int64_t warmup, int64_t repeat);
+/// Another program that runs the same file: by the interpreter that LOOPSCOPE_PYTHON names, else python3.
+struct Peer {
+    std::string_view name, title, package; ///< on the command line, in messages, in Python
+    const char* script;
+};
+/// "litert" or "tensorflow"; null: neither.
+const Peer* peerOf(std::string_view name);
+
+struct BesideRun {
+    int64_t warmup = 0, repeat = 1;
+    std::vector<std::string> initialisers, targets; ///< of TensorFlow graphs: operators that run once before, and in every run
+};
+/// The same runs of the same file with the same inputs there: in LiteRT with its default delegate, in TensorFlow as a session. Errors:
+/// unsupported, if Python has no such package or the file is none of its; what it says.
+Result<Timing> timeBeside(const Peer& peer, const AskedRun& asked, const BesideRun& beside);
 
 } // namespace loopscope::app

@@ -152,6 +152,7 @@ TEST(FastFamilies, multiplyWideAndHybridNumbersAsTheReferenceDoes)
                 const TestTensor floats = randomTensor(random, DType::f32, Shape({5, depth})),
                                  bias = randomTensor(random, DType::f32, Shape({units}));
                 options.results = {DeclaredResult{DType::f32, nullptr}};
+                options.isQuantizedLater = true; // the same integers, the same multiplications: the same bits
                 for (const bool isAsymmetric : {false, true})
                     for (const char* act : {"NONE", "RELU", "RELU6"}) {
                         options.attributes = {
