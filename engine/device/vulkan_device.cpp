@@ -244,7 +244,8 @@ Result<HostBuffer> VulkanHandles::hostBuffer(uint64_t bytes, bool isRead)
     HostBuffer made;
     made.bytes = bytes;
     const VkMemoryPropertyFlags needs = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    LS_CHECK_OK(bind(made.buffer, made.memory, bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, needs,
+    LS_CHECK_OK(bind(made.buffer, made.memory, bytes,
+                     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, needs,
                      isRead ? needs | VK_MEMORY_PROPERTY_HOST_CACHED_BIT : needs));
     void* data = nullptr;
     LS_CHECK_OK(checked(vkMapMemory(device, made.memory, 0, VK_WHOLE_SIZE, 0, &data), "mapping memory"));
@@ -259,12 +260,12 @@ void VulkanHandles::release(HostBuffer& buffer) const
     buffer = {};
 }
 
-Status VulkanHandles::submit(VkCommandBuffer commands, VkFence fence)
+Status VulkanHandles::submit(std::span<const VkCommandBuffer> commands, VkFence fence)
 {
     VkSubmitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands;
+    info.commandBufferCount = static_cast<uint32_t>(commands.size());
+    info.pCommandBuffers = commands.data();
     const std::lock_guard lock(mutex);
     return checked(vkQueueSubmit(queue, 1, &info, fence), "submitting work");
 }

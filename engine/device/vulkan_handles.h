@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,7 +72,7 @@ struct VulkanHandles {
     Result<HostBuffer> hostBuffer(uint64_t bytes, bool isRead);
     void release(HostBuffer& buffer) const;
     Result<DeviceBlock> newBlock(uint64_t bytes);
-    Status submit(VkCommandBuffer commands, VkFence fence);
+    Status submit(std::span<const VkCommandBuffer> commands, VkFence fence);
     /// Polls for as long as that is quicker than sleeping, then sleeps.
     Status await(VkFence fence);
 

@@ -1,6 +1,7 @@
 #include "engine/device/vulkan_memory.h"
 
 #include "engine/device/vulkan_handles.h"
+#include "fetch_spirv.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +13,10 @@ constexpr uint64_t kStagingBytes = uint64_t{1} << 20; ///< to begin with
 constexpr uint64_t kMostStaging = uint64_t{32} << 20; ///< unless one tensor is larger
 /// Work is handed to the device when so much is recorded, so that it begins while the host still records.
 constexpr uint64_t kMostRecorded = 4096;
-constexpr uint32_t kMostTimed = 256; ///< launches of a submission whose time is taken
+constexpr uint32_t kMostTimed = 256;                  ///< launches of a submission whose time is taken
+constexpr size_t kMostAccesses = 32;                  ///< that are compared one by one before launches wait for each other anyway
+constexpr uint64_t kMostFetched = uint64_t{64} << 10; ///< that a GPU's shader copies for the host
+constexpr ShaderCode kFetch = {"fetch", fetchWords, 2};
 } // namespace
 
 /// The command buffer of an executor and the memory that the host shares with it.
@@ -20,12 +24,15 @@ struct VulkanMemory::Recorder {
     VulkanHandles& h;
     VkCommandPool pool = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
+    VkCommandBuffer repeated = VK_NULL_HANDLE; ///< the other one while isRepeating
     VkFence fence = VK_NULL_HANDLE;
     HostBuffer up, down;
     uint64_t used = 0;                    ///< of `up`
     uint64_t recorded = 0;                ///< launches
+    uint32_t repeats = 0;                 ///< of `repeated` before `commands` when they are handed over
+    uint64_t repeatedLaunches = 0;        ///< of one repetition
     VkQueryPool queries = VK_NULL_HANDLE; ///< two timestamps a launch; null: launches are not timed
-    bool isOpen = false;
+    bool isOpen = false, isRepeating = false;
 
     explicit Recorder(VulkanHandles& handles) : h(handles) {}
     ~Recorder()
@@ -51,8 +58,11 @@ struct VulkanMemory::Recorder {
         info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
         info.commandPool = pool;
         info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-        info.commandBufferCount = 1;
-        LS_CHECK_OK(h.checked(vkAllocateCommandBuffers(h.device, &info, &commands), "a command buffer"));
+        info.commandBufferCount = 2;
+        VkCommandBuffer both[2] = {};
+        LS_CHECK_OK(h.checked(vkAllocateCommandBuffers(h.device, &info, both), "a command buffer"));
+        commands = both[0];
+        repeated = both[1];
         VkFenceCreateInfo fenceInfo{};
         fenceInfo.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
         LS_CHECK_OK(h.checked(vkCreateFence(h.device, &fenceInfo, nullptr, &fence), "a fence"));
@@ -88,6 +98,23 @@ struct VulkanMemory::Recorder {
         return static_cast<uint64_t>(static_cast<double>(sum) * h.nsPerTick);
     }
 
+    void bind(const DevicePipeline& pipeline, std::span<const VkDescriptorBufferInfo> buffers, std::span<const uint32_t> push) const
+    {
+        VkPipelineLayout const layout = h.layouts[pipeline.buffers];
+        std::array<VkWriteDescriptorSet, kMostBuffers> writes = {};
+        for (uint32_t i = 0; i < buffers.size(); ++i) {
+            writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+            writes[i].dstBinding = i;
+            writes[i].descriptorCount = 1;
+            writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+            writes[i].pBufferInfo = &buffers[i];
+        }
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
+        vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, pipeline.buffers, writes.data());
+        if (!push.empty())
+            vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(push.size_bytes()), push.data());
+    }
+
     /// What was recorded before is done, and seen, when the next command of that stage begins. Each waits for the one before it, which
     /// waited for those before; neighbouring dispatches do not wait for copies, which would cost them more.
     void follow(VkPipelineStageFlags stage, bool isIndirect = false)
@@ -98,7 +125,9 @@ struct VulkanMemory::Recorder {
         if (last != 0) {
             VkMemoryBarrier barrier{};
             barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-            barrier.srcAccessMask = (last == VK_PIPELINE_STAGE_TRANSFER_BIT ? kTransfer : kShader) & kWrites;
+            barrier.srcAccessMask = kWrites;
+            if (last == VK_PIPELINE_STAGE_TRANSFER_BIT) barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+            if (last == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT) barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
             barrier.dstAccessMask = stage == VK_PIPELINE_STAGE_TRANSFER_BIT ? kTransfer : kShader;
             if (stage == VK_PIPELINE_STAGE_HOST_BIT) barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
             if (isIndirect) barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
@@ -106,10 +135,54 @@ struct VulkanMemory::Recorder {
             vkCmdPipelineBarrier(commands, last, to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
         }
         if (stage != VK_PIPELINE_STAGE_HOST_BIT) last = stage;
+        accesses.clear();
+    }
+
+    /// The same for a launch, unless it has nothing to do with those that were recorded since the last barrier.
+    void follow(const Launch& launch)
+    {
+        bool waits = last != VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT || accesses.size() > kMostAccesses;
+        if (launch.groupsFrom) waits = waits || launch.groupsAreNew || isTouched(*launch.groupsFrom, false);
+        for (uint32_t i = 0; i < launch.pipeline->buffers && !waits; ++i)
+            waits = isTouched(launch.buffers[i], (launch.writes >> i & 1) != 0);
+        if (waits) follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, launch.groupsFrom && launch.groupsAreNew);
+        for (uint32_t i = 0; i < launch.pipeline->buffers; ++i) accesses.push_back({launch.buffers[i], (launch.writes >> i & 1) != 0});
+        if (launch.groupsFrom) accesses.push_back({*launch.groupsFrom, false});
+    }
+
+    /// Nothing is known of what was recorded before.
+    void forget() { last = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT; }
+
+    /// What comes next follows everything that was ever handed to the device, read in whatever way.
+    void followAll()
+    {
+        forget();
+        VkMemoryBarrier barrier{};
+        barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+        barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+        barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
+        vkCmdPipelineBarrier(commands, last, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, 1, &barrier, 0,
+                             nullptr, 0, nullptr);
+        last = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+        accesses.clear();
     }
 
 private:
+    struct Access {
+        DeviceBuffer buffer;
+        bool isWritten = false;
+    };
+    bool isTouched(const DeviceBuffer& buffer, bool isWritten) const
+    {
+        return std::ranges::any_of(accesses, [&](const Access& one) {
+            const DeviceBuffer& other = one.buffer;
+            return (isWritten || one.isWritten) && buffer.block == other.block && buffer.offset < other.offset + other.bytes &&
+                   other.offset < buffer.offset + buffer.bytes;
+        });
+    }
+
     VkPipelineStageFlags last = 0; ///< of the command recorded last, whether it was submitted or not
+    std::vector<Access> accesses;  ///< of launches since the last barrier
 };
 
 VulkanMemory::VulkanMemory(std::shared_ptr<VulkanDevice> device) : m_device(std::move(device)) {}
@@ -152,6 +225,8 @@ Status VulkanMemory::timeLaunches(bool areTimed)
     m_recorder->queries = VK_NULL_HANDLE;
     return {};
 }
+
+bool VulkanMemory::areLaunchesTimed() const { return m_recorder && m_recorder->queries != VK_NULL_HANDLE; }
 
 /// A buffer for the tensor's place, in place of whatever is known there.
 Result<DeviceBuffer> VulkanMemory::place(const Tensor& tensor)
@@ -237,29 +312,22 @@ Status VulkanMemory::launch(const Launch& launch)
     LS_CHECK_OK(begin());
     VulkanHandles& h = m_recorder->h;
     VkCommandBuffer const commands = m_recorder->commands;
-    VkPipelineLayout const layout = h.layouts[launch.pipeline->buffers];
     std::array<VkDescriptorBufferInfo, kMostBuffers> infos = {};
-    std::array<VkWriteDescriptorSet, kMostBuffers> writes = {};
     for (uint32_t i = 0; i < launch.pipeline->buffers; ++i) {
         const DeviceBuffer& buffer = launch.buffers[i];
         infos[i] = {h.blocks[buffer.block].buffer, buffer.offset, std::max<uint64_t>((buffer.bytes + 15) / 16, 1) * 16};
-        writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-        writes[i].dstBinding = i;
-        writes[i].descriptorCount = 1;
-        writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-        writes[i].pBufferInfo = &infos[i];
     }
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, launch.pipeline->pipeline);
-    vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, launch.pipeline->buffers, writes.data());
-    if (!launch.push.empty())
-        vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(launch.push.size_bytes()),
-                           launch.push.data());
-    m_recorder->follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, launch.groupsFrom != nullptr);
+    m_recorder->bind(*launch.pipeline, std::span(infos).first(launch.pipeline->buffers), launch.push);
+    m_recorder->follow(launch);
     m_recorder->stamp(0);
     if (launch.groupsFrom)
         vkCmdDispatchIndirect(commands, h.blocks[launch.groupsFrom->block].buffer, launch.groupsFrom->offset + launch.groupsAt);
     else vkCmdDispatch(commands, launch.groups[0], launch.groups[1], launch.groups[2]);
     m_recorder->stamp(1);
+    if (m_recorder->isRepeating) {
+        ++m_recorder->repeatedLaunches;
+        return {};
+    }
     ++m_traffic.launches;
     if (++m_recorder->recorded >= (m_recorder->queries ? kMostTimed : kMostRecorded)) return finish();
     return {};
@@ -273,12 +341,49 @@ Status VulkanMemory::finish()
     r.used = 0;
     const uint64_t recorded = std::exchange(r.recorded, 0);
     LS_CHECK_OK(r.h.checked(vkEndCommandBuffer(r.commands), "a command buffer"));
-    LS_CHECK_OK(r.h.submit(r.commands, r.fence));
+    std::vector<VkCommandBuffer> all(std::exchange(r.repeats, 0), r.repeated);
+    all.push_back(r.commands);
+    LS_CHECK_OK(r.h.submit(all, r.fence));
     ++m_traffic.submissions;
     LS_CHECK_OK(r.h.await(r.fence));
     LS_TRY(const uint64_t ns, r.timed(recorded));
     m_traffic.deviceNs += ns;
     return r.h.checked(vkResetFences(r.h.device, 1, &r.fence), "a fence");
+}
+
+Status VulkanMemory::beginRepeated()
+{
+    LS_CHECK_OK(begin()); // makes the recorder
+    LS_CHECK_OK(finish());
+    Recorder& r = *m_recorder;
+    if (r.queries) return Error(ErrorCode::unsupported, "repeated launches are not timed");
+    std::swap(r.commands, r.repeated);
+    VkCommandBufferBeginInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
+    LS_CHECK_OK(r.h.checked(vkBeginCommandBuffer(r.commands, &info), "a command buffer"));
+    r.isOpen = r.isRepeating = true;
+    r.repeatedLaunches = 0;
+    r.followAll();
+    return {};
+}
+
+Status VulkanMemory::endRepeated()
+{
+    Recorder& r = *m_recorder;
+    const VkResult ended = vkEndCommandBuffer(r.commands);
+    std::swap(r.commands, r.repeated);
+    r.isOpen = r.isRepeating = false;
+    return r.h.checked(ended, "a command buffer");
+}
+
+Status VulkanMemory::repeat(uint32_t times)
+{
+    LS_CHECK_OK(finish());
+    m_recorder->repeats = times;
+    m_recorder->forget();
+    m_traffic.launches += times * m_recorder->repeatedLaunches;
+    return begin();
 }
 
 Status VulkanMemory::submitNothing()
@@ -305,12 +410,30 @@ Status VulkanMemory::read(const DeviceBuffer& from, std::span<std::byte> to)
         r.h.release(r.down);
         LS_TRY(r.down, r.h.hostBuffer(to.size(), true));
     }
-    const VkBufferCopy copy{from.offset, 0, to.size()};
-    r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
-    vkCmdCopyBuffer(r.commands, r.h.blocks[from.block].buffer, r.down.buffer, 1, &copy);
+    if (to.size() <= kMostFetched && !m_device->info().isSoftware()) {
+        LS_CHECK_OK(fetch(from, to.size()));
+    } else {
+        const VkBufferCopy copy{from.offset, 0, to.size()};
+        r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
+        vkCmdCopyBuffer(r.commands, r.h.blocks[from.block].buffer, r.down.buffer, 1, &copy);
+    }
     r.follow(VK_PIPELINE_STAGE_HOST_BIT);
     LS_CHECK_OK(finish());
     std::memcpy(to.data(), r.down.data, to.size());
+    return {};
+}
+
+/// The same by a shader, recorded without counting as a launch.
+Status VulkanMemory::fetch(const DeviceBuffer& from, uint64_t bytes)
+{
+    Recorder& r = *m_recorder;
+    LS_TRY(const DevicePipeline* const pipeline, m_device->pipeline(kFetch, {}));
+    const auto words = static_cast<uint32_t>((bytes + 3) / 4);
+    const VkDescriptorBufferInfo infos[] = {{r.h.blocks[from.block].buffer, from.offset, (bytes + 15) / 16 * 16},
+                                            {r.down.buffer, 0, (bytes + 15) / 16 * 16}};
+    r.bind(*pipeline, infos, std::span(&words, 1));
+    r.follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+    vkCmdDispatch(r.commands, (words + 255) / 256, 1, 1);
     return {};
 }
 

@@ -26,6 +26,8 @@ struct Launch {
     std::array<uint32_t, 3> groups = {1, 1, 1};
     const DeviceBuffer* groupsFrom = nullptr; ///< not null: the device reads them there when it comes to it
     uint64_t groupsAt = 0;                    ///< in that buffer
+    bool groupsAreNew = true;                 ///< they were written since the last launch that read groups
+    uint32_t writes = ~0U;                    ///< which of the buffers, a bit each
 };
 
 /// What was moved and run since the memory was made.
@@ -46,6 +48,7 @@ public:
     const DeviceTraffic& traffic() const { return m_traffic; }
     /// Timestamps around every launch from now on. Errors: device, it has none.
     Status timeLaunches(bool areTimed);
+    bool areLaunchesTimed() const;
 
     /// The tensor's bytes on the device, copied there if only the host has them. Valid until endOperator().
     Result<DeviceBuffer> operand(const Tensor& tensor);
@@ -61,6 +64,12 @@ public:
     Status read(const DeviceBuffer& from, std::span<std::byte> to);
     /// Recorded in order: each launch sees what those before it wrote.
     Status launch(const Launch& launch);
+    /// Launches from here to endRepeated() are recorded once, to be run by repeat(); their buffers have to be there until then. Errors:
+    /// device; unsupported while launches are timed.
+    Status beginRepeated();
+    Status endRepeated();
+    /// Has them run so many times, one after the other, before what is recorded next.
+    Status repeat(uint32_t times);
     void endOperator();
     /// Everything that was recorded is done.
     Status finish();
@@ -74,6 +83,7 @@ private:
     struct Recorder;
     Result<DeviceBuffer> place(const Tensor& tensor);
     Status begin();
+    Status fetch(const DeviceBuffer& from, uint64_t bytes);
     Status upload(std::span<const std::byte> bytes, const DeviceBuffer& to);
 
     std::shared_ptr<VulkanDevice> m_device;

@@ -27,6 +27,7 @@ enum Spv : uint32_t {
     spvFunctionEnd = 56,
     spvFunctionCall = 57,
     spvVariable = 59,
+    spvDecorate = 71,
     spvLoopMerge = 246,
     spvSelectionMerge = 247,
     spvLabel = 248,
@@ -40,7 +41,8 @@ constexpr size_t kHeaderWords = 5;
 constexpr size_t kBoundAt = 3;
 constexpr uint32_t kExecutionModel = 5; ///< GLCompute
 constexpr uint32_t kLocalSize = 17;
-constexpr uint32_t kMainName[] = {0x6E69616D, 0}; ///< "main"
+constexpr uint32_t kBuiltIn = 11, kWorkgroupSize = 25; ///< a constant that devices believe more than the size of the entry point
+constexpr uint32_t kMainName[] = {0x6E69616D, 0};      ///< "main"
 
 std::string textOf(std::span<const uint32_t> words)
 {
@@ -82,6 +84,8 @@ Status ShaderAssembler::read(std::span<const uint32_t> module)
             m_entryAt = m_before.size();
         } else if (op == spvExecutionMode && words[2] == kLocalSize) {
             continue; // written anew
+        } else if (op == spvDecorate && size > 3 && words[2] == kBuiltIn && words[3] == kWorkgroupSize) {
+            continue; // that of the module's own main
         } else if (op == spvFunction && words[2] == m_mainId) {
             m_mainBegin.assign(words.begin(), words.end());
             isInMain = true;

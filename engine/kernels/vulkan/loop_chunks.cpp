@@ -14,8 +14,8 @@ namespace loopscope::vulkan {
 
 namespace {
 
-constexpr int64_t kFirstChunk = 8;            ///< iterations that are recorded before the host looks; then four times as many, up to
-constexpr int64_t kMostDispatches = 2048;     ///< so many dispatches
+constexpr int64_t kFirstChunk = 8;       ///< iterations that are recorded, and run before the host looks; then four times as many, up to
+constexpr int64_t kMostDispatches = 640; ///< so many dispatches: what lies beyond the end costs, too
 constexpr uint64_t kMostBytes = 256ULL << 20; ///< of all values of a loop
 constexpr uint32_t kMostGroups = 32768;       ///< along one dimension
 
@@ -25,6 +25,8 @@ struct ChunkDispatch {
     std::array<std::vector<uint32_t>, 2> buffers;
     std::vector<uint32_t> push;
     std::array<uint32_t, 3> groups = {1, 1, 1};
+    uint32_t writes = 0;       ///< of its buffers, a bit each
+    bool groupsAreNew = false; ///< it comes behind the predicate
 };
 
 struct ChunkProgram {
@@ -68,7 +70,8 @@ public:
         return {};
     }
 
-    Status addTrip(size_t form)
+    /// The first after other work looks at the groups anew.
+    Status addTrip(size_t form, bool isFirst)
     {
         std::vector<DeviceBuffer> bound;
         for (size_t d = 0; d < m_program.dispatches.size(); ++d) {
@@ -78,9 +81,21 @@ public:
             Launch launch{dispatch.pipeline, bound, dispatch.push, dispatch.groups};
             launch.groupsFrom = &m_buffers[m_program.groups];
             launch.groupsAt = d * sizeof(dispatch.groups);
+            launch.groupsAreNew = dispatch.groupsAreNew || (isFirst && d == 0);
+            launch.writes = dispatch.writes;
             LS_CHECK_OK(m_memory.launch(launch));
         }
         return {};
+    }
+
+    /// Records a chunk of so many iterations, an even number, for repeat().
+    Status record(int64_t trips)
+    {
+        LS_CHECK_OK(m_memory.beginRepeated());
+        Status status;
+        for (int64_t trip = 0; trip < trips && status.ok(); ++trip) status = addTrip(static_cast<size_t>(trip & 1), false);
+        LS_CHECK_OK(m_memory.endRepeated());
+        return status;
     }
 
     Status look(DeviceTrips& run)
@@ -115,14 +130,24 @@ Status runChunks(const KernelArgs& args, VulkanMemory& memory, DeviceTrips& run)
     const auto& program = args.paramsAs<ChunkProgram>();
     const int64_t ofTrip = program.condSteps + program.bodySteps;
     const int64_t mostTrips = std::min<int64_t>(run.mostSteps / ofTrip, UINT32_MAX);
-    const int64_t largest = std::max<int64_t>(1, kMostDispatches / std::ssize(program.dispatches));
+    const int64_t largest = std::max<int64_t>(2, kMostDispatches / std::ssize(program.dispatches));
     if (mostTrips < 1 || run.cancel->requested()) return {};
     Recording recording(args, program, memory);
     LS_CHECK_OK(recording.begin());
-    for (int64_t chunk = std::min(kFirstChunk, largest); !run.isOver && run.trips < mostTrips && !run.cancel->requested();
-         chunk = std::min(4 * chunk, largest)) {
-        const int64_t until = std::min(run.trips + chunk, mostTrips);
-        for (int64_t trip = run.trips; trip < until; ++trip) LS_CHECK_OK(recording.addTrip(static_cast<size_t>(trip & 1)));
+    const int64_t recorded = std::min(kFirstChunk, largest / 2 * 2);
+    bool isRecorded = false;
+    for (int64_t repeats = 1; !run.isOver && run.trips < mostTrips && !run.cancel->requested(); repeats *= 4) {
+        const int64_t left = mostTrips - run.trips;
+        if (left >= recorded && !memory.areLaunchesTimed()) {
+            if (!isRecorded) LS_CHECK_OK(recording.record(recorded));
+            isRecorded = true;
+            repeats = std::min({repeats, left / recorded, largest / recorded});
+            LS_CHECK_OK(memory.repeat(static_cast<uint32_t>(repeats)));
+        } else {
+            const int64_t until = run.trips + std::min(recorded, left);
+            for (int64_t trip = run.trips; trip < until; ++trip)
+                LS_CHECK_OK(recording.addTrip(static_cast<size_t>(trip & 1), trip == run.trips));
+        }
         LS_CHECK_OK(recording.look(run));
     }
     run.steps = run.trips * ofTrip + (run.isOver ? program.condSteps : 0);
@@ -233,7 +258,7 @@ private:
         for (size_t o = 0; o < m_graphs[g].graph().operators.size(); ++o) {
             std::map<std::pair<Place::Of, uint32_t>, Forms> own;
             for (const Step& step : m_graphs[g].plan(o).steps) {
-                ChunkDispatch dispatch{step.pipeline, {}, step.push, step.groups};
+                ChunkDispatch dispatch{step.pipeline, {}, step.push, step.groups, writesOf(step)};
                 for (const Place& place : step.places) {
                     LS_TRY(const Forms forms, buffersOf(g, o, place, own));
                     for (const size_t form : {0, 1}) dispatch.buffers[form].push_back(forms[form]);
@@ -251,6 +276,7 @@ private:
         LS_TRY(dispatch.pipeline, m_device.pipeline(shaderCode(Shader::predicate), {}));
         m_predicate = m_program.dispatches.size();
         for (const size_t form : {0, 1}) dispatch.buffers[form] = {verdict[form], m_program.state};
+        dispatch.writes = 0b0110; // the state and the groups
         m_program.dispatches.push_back(std::move(dispatch));
         return {};
     }
@@ -268,6 +294,7 @@ private:
             const uint32_t constants[] = {storeI32, 0};
             LS_TRY(dispatch.pipeline, m_device.pipeline(shaderCode(Shader::copy), constants));
             for (const size_t form : {0, 1}) dispatch.buffers[form] = {from[form], home[1 - form], from[form]};
+            dispatch.writes = 0b010;
             dispatch.push = {words, 1, words, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
             const uint32_t groups = (words + 255) / 256, along = std::min(groups, kMostGroups);
             dispatch.groups = {along, (groups + along - 1) / along, 1};
@@ -285,6 +312,7 @@ private:
         m_program.groups = newBuffer(wanted.size() * 4);
         const uint32_t table = newBuffer(wanted.size() * 4, Bytes::copyOf(wanted.data(), wanted.size() * 4));
         ChunkDispatch& predicate = m_program.dispatches[m_predicate];
+        if (m_predicate + 1 < m_program.dispatches.size()) m_program.dispatches[m_predicate + 1].groupsAreNew = true;
         predicate.push = {static_cast<uint32_t>(wanted.size())};
         for (std::vector<uint32_t>& buffers : predicate.buffers) buffers.insert(buffers.end(), {m_program.groups, table});
         std::fill(wanted.begin() + static_cast<std::ptrdiff_t>(3 * (m_predicate + 1)), wanted.end(), 0);

@@ -60,6 +60,8 @@ Status launchAll(const KernelArgs& args, const Plan& plan, VulkanMemory& memory)
     std::vector<DeviceBuffer> bound;
     for (const Step& step : plan.steps) {
         bound.clear();
+        Launch launch{step.pipeline, {}, step.push, step.groups};
+        launch.writes = writesOf(step);
         for (const Place& place : step.places) {
             if (place.of == Place::Of::input) {
                 bound.push_back(operands[place.index]);
@@ -67,7 +69,8 @@ Status launchAll(const KernelArgs& args, const Plan& plan, VulkanMemory& memory)
             }
             LS_TRY(bound.emplace_back(), bufferOf(place, args, plan, outputs, scratch, memory));
         }
-        LS_CHECK_OK(memory.launch({step.pipeline, bound, step.push, step.groups}));
+        launch.buffers = bound;
+        LS_CHECK_OK(memory.launch(launch));
     }
     for (int k = 0; k < args.outputCount; ++k) memory.computed(args.out(k));
     return {};
@@ -115,6 +118,14 @@ const ShaderCode& shaderCode(Shader shader)
                                           {"loop_group", loop_groupWords, 1},   {"loop_shared", loop_sharedWords, 1},
                                           {"predicate", predicateWords, 4}};
     return kShaders[static_cast<size_t>(shader)];
+}
+
+uint32_t writesOf(const Step& step)
+{
+    uint32_t writes = 0;
+    for (size_t i = 0; i < step.places.size(); ++i)
+        if (step.places[i].of == Place::Of::output || step.places[i].of == Place::Of::scratch) writes |= 1U << i;
+    return writes;
 }
 
 std::optional<Code> storeOf(DType dtype)

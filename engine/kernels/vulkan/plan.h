@@ -45,6 +45,9 @@ struct Step {
     std::array<uint32_t, 3> groups = {1, 1, 1};
 };
 
+/// Which of its buffers a dispatch may write, a bit each.
+uint32_t writesOf(const Step& step);
+
 struct Plan {
     std::vector<Step> steps;
     std::vector<Bytes> constants;
