@@ -19,6 +19,8 @@ layout(constant_id = 9) const bool kHasBias = false;
 layout(constant_id = 10) const int kStage = 0;         ///< integers: 0 stored as they are, 1 fixed point, 2 real factors
 layout(constant_id = 11) const bool kTransposedA = false;
 layout(constant_id = 12) const bool kFours = false; ///< f32 matrices whose rows are multiples of four are read four at a time
+layout(constant_id = 13) const int kSlices = 1; ///< of a tile's depth: each has its invocations
+layout(constant_id = 14) const int kDepth = 4;  ///< of what is in shared memory at a time
 
 LS_READS(0, A)
 LS_READS(1, B)
@@ -37,9 +39,23 @@ layout(push_constant) uniform Parameters
     uint tilesN;
 } p;
 
-const int kDepth = 16;
-shared vec4 sharedA[kDepth][16 * 2 + 1]; // four rows, four columns side by side
-shared vec4 sharedB[kDepth][16 * 2 + 1];
+#ifdef LS_PACKED // four 8-bit integers of a word multiplied with those of another, and added up
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4450)
+int dotOfWords(int a, int b, spirv_literal int packedFour);
+int dotOfFour(int a, int b, int sum) { return dotOfWords(a, b, 0) + sum; }
+const bool kPacked = true;
+#else
+int dotOfFour(int a, int b, int sum) { return sum; }
+const bool kPacked = false;
+#endif
+
+const int kLanesN = 16, kLanesM = 16 / kSlices; ///< invocations of a slice along the tile
+const int kTileM = kLanesM * kRows, kTileN = kLanesN * kColumns;
+const int kLoadsA = (kTileM * kDepth + 1023) / 1024, kLoadsB = (kTileN * kDepth + 1023) / 1024; ///< fours an invocation brings
+const int kPartials = kSlices == 1 ? 1 : 256 * kRows * kColumns;
+shared vec4 sharedA[kDepth][(kTileM + 3) / 4 + 1]; // four rows, four columns side by side
+shared vec4 sharedB[kDepth][(kTileN + 3) / 4 + 1];
+shared float partials[kPartials]; // of the slices
 
 int placeOfA(uint base, uint row, uint k)
 {
@@ -144,6 +160,71 @@ void tileOfFours(uint baseA, uint baseB, uint row, uint column, inout float sums
     }
 }
 
+/// Where along the tile the four lies that is number `at` of those brought at a time: neighbours go to different banks of shared memory.
+uint alongTile(uint at, int tile) { return (at / (kDepth / 4) + at % (kDepth / 4) / 2 * (128 / kDepth)) % tile; }
+
+/// A four of A on its way to shared memory: the i-th that this invocation brings.
+vec4 fourOfA(uint base, uint first, uint k0, int i)
+{
+    uint lane = gl_LocalInvocationIndex;
+    vec4 four = vec4(0.0);
+    if (kFours) {
+        uint at = lane + uint(i) * 256, k = k0 + at % (kDepth / 4) * 4, r = first + alongTile(at, kTileM);
+        if (r < p.m && k < p.k && at < kTileM * kDepth / 4) {
+            int place = placeOfA(base, r, k);
+            if (kWindows == 0 || place >= 0) four = v32A[place / 4];
+        }
+    } else {
+        for (int e = 0; e < 4; ++e) { // neighbouring invocations read neighbouring places
+            uint at = lane + uint(i * 4 + e) * 256;
+            uint k = kTransposedA ? at / kTileM : at % kDepth, r = kTransposedA ? at % kTileM : at / kDepth;
+            if (at < kTileM * kDepth) four[e] = loadA(base, first + r, k0 + k);
+        }
+    }
+    return four;
+}
+vec4 fourOfB(uint base, uint first, uint k0, int j)
+{
+    uint lane = gl_LocalInvocationIndex;
+    vec4 four = vec4(0.0);
+    if (kFours) {
+        uint at = lane + uint(j) * 256;
+        uint k = k0 + (kColumnsOfB ? at % (kDepth / 4) * 4 : at / (kTileN / 4));
+        uint c = first + (kColumnsOfB ? alongTile(at, kTileN) : at % (kTileN / 4) * 4);
+        if (c < p.n && k < p.k && at < kTileN * kDepth / 4) four = v32B[(base + (kColumnsOfB ? c * p.k + k : k * p.n + c)) / 4];
+    } else {
+        for (int e = 0; e < 4; ++e) {
+            uint at = lane + uint(j * 4 + e) * 256;
+            uint k = kColumnsOfB ? at % kDepth : at / kTileN, c = kColumnsOfB ? at / kDepth : at % kTileN;
+            if (at < kTileN * kDepth) four[e] = loadB(base, first + c, k0 + k);
+        }
+    }
+    return four;
+}
+void putA(int i, vec4 four)
+{
+    for (int e = 0; e < 4; ++e) {
+        uint at = gl_LocalInvocationIndex + uint(kFours ? i : i * 4 + e) * 256;
+        uint k = kFours ? at % (kDepth / 4) * 4 + e : kTransposedA ? at / kTileM : at % kDepth;
+        uint r = kFours ? alongTile(at, kTileM) : kTransposedA ? at % kTileM : at / kDepth;
+        if (at < kTileM * kDepth / (kFours ? 4 : 1)) sharedA[k][r / 4][r % 4] = four[e];
+    }
+}
+void putB(int j, vec4 four)
+{
+    if (kFours && !kColumnsOfB) {
+        uint at = gl_LocalInvocationIndex + uint(j) * 256;
+        if (at < kTileN * kDepth / 4) sharedB[at / (kTileN / 4)][at % (kTileN / 4)] = four;
+        return;
+    }
+    for (int e = 0; e < 4; ++e) {
+        uint at = gl_LocalInvocationIndex + uint(kFours ? j : j * 4 + e) * 256;
+        uint k = kFours ? at % (kDepth / 4) * 4 + e : kColumnsOfB ? at % kDepth : at / kTileN;
+        uint c = kFours ? alongTile(at, kTileN) : kColumnsOfB ? at / kDepth : at % kTileN;
+        if (at < kTileN * kDepth / (kFours ? 4 : 1)) sharedB[k][c / 4][c % 4] = four[e];
+    }
+}
+
 void main()
 {
     uint batch = gl_WorkGroupID.z, baseA = batch * p.stepA, baseB = batch * p.stepB;
@@ -173,50 +254,24 @@ void main()
             for (int j = 0; j < kColumns; ++j) store(batch, row + uint(i), column + uint(j), sums[i][j], counts[i][j]);
         return;
     }
-    uint lane = gl_LocalInvocationID.x, laneN = lane % 16, laneM = lane / 16;
-    uint tileM = uint(16 * kRows), tileN = uint(16 * kColumns);
-    uint firstM = gl_WorkGroupID.y * tileM, firstN = gl_WorkGroupID.x * tileN;
+    uint lane = gl_LocalInvocationIndex, laneN = lane % kLanesN, laneM = lane / kLanesN % kLanesM, slice = lane / (kLanesN * kLanesM);
+    uint firstM = gl_WorkGroupID.y * kTileM, firstN = gl_WorkGroupID.x * kTileN;
+    vec4 heldA[4], heldB[4];
+    for (int i = 0; i < kLoadsA; ++i) putA(i, fourOfA(baseA, firstM, 0, i));
+    for (int j = 0; j < kLoadsB; ++j) putB(j, fourOfB(baseB, firstN, 0, j));
+    barrier();
     for (uint k0 = 0; k0 < p.k; k0 += uint(kDepth)) {
-        if (kFours) {
-            uint k = lane % 4 * 4, r = lane / 4;
-            for (int i = 0; i < kRows / 4; ++i, r += 64) {
-                vec4 four = vec4(0.0);
-                if (firstM + r < p.m && k0 + k < p.k) four = v32A[(baseA + (firstM + r) * p.k + k0 + k) / 4];
-                for (uint e = 0; e < 4; ++e) sharedA[k + e][r / 4][r % 4] = four[e];
-            }
-            if (kColumnsOfB) {
-                uint c = lane / 4;
-                for (int j = 0; j < kColumns / 4; ++j, c += 64) {
-                    vec4 four = vec4(0.0);
-                    if (firstN + c < p.n && k0 + k < p.k) four = v32B[(baseB + (firstN + c) * p.k + k0 + k) / 4];
-                    for (uint e = 0; e < 4; ++e) sharedB[k + e][c / 4][c % 4] = four[e];
-                }
-            } else {
-                for (int j = 0; j < kColumns / 4; ++j) {
-                    uint at = lane + uint(j) * 256, kb = at / (tileN / 4), c = at % (tileN / 4) * 4;
-                    vec4 four = vec4(0.0);
-                    if (firstN + c < p.n && k0 + kb < p.k) four = v32B[(baseB + (k0 + kb) * p.n + firstN + c) / 4];
-                    sharedB[kb][c / 4] = four;
-                }
-            }
-        } else {
-            for (int i = 0; i < kRows; ++i) { // neighbouring invocations read neighbouring places
-                uint at = lane + uint(i) * 256;
-                uint k = kTransposedA ? at / tileM : at % kDepth, r = kTransposedA ? at % tileM : at / kDepth;
-                sharedA[k][r / 4][r % 4] = loadA(baseA, firstM + r, k0 + k);
-            }
-            for (int j = 0; j < kColumns; ++j) {
-                uint at = lane + uint(j) * 256;
-                uint k = kColumnsOfB ? at % kDepth : at / tileN, c = kColumnsOfB ? at / kDepth : at % tileN;
-                sharedB[k][c / 4][c % 4] = loadB(baseB, firstN + c, k0 + k);
-            }
+        bool isMore = k0 + kDepth < p.k;
+        if (isMore) {
+            for (int i = 0; i < kLoadsA; ++i) heldA[i] = fourOfA(baseA, firstM, k0 + kDepth, i);
+            for (int j = 0; j < kLoadsB; ++j) heldB[j] = fourOfB(baseB, firstN, k0 + kDepth, j);
         }
-        barrier();
-        for (int k = 0; k < kDepth; ++k) {
+        for (int d = 0; d < kDepth / kSlices; ++d) {
+            uint k = slice * (kDepth / kSlices) + d;
             float a[8], b[8];
             if (kRows >= 4) {
                 for (int i = 0; i < kRows / 4; ++i) {
-                    vec4 four = sharedA[k][laneM + i * 16];
+                    vec4 four = sharedA[k][laneM + i * kLanesM];
                     a[i * 4] = four.x, a[i * 4 + 1] = four.y, a[i * 4 + 2] = four.z, a[i * 4 + 3] = four.w;
                 }
             } else {
@@ -224,7 +279,7 @@ void main()
             }
             if (kColumns >= 4) {
                 for (int j = 0; j < kColumns / 4; ++j) {
-                    vec4 four = sharedB[k][laneN + j * 16];
+                    vec4 four = sharedB[k][laneN + j * kLanesN];
                     b[j * 4] = four.x, b[j * 4 + 1] = four.y, b[j * 4 + 2] = four.z, b[j * 4 + 3] = four.w;
                 }
             } else {
@@ -233,13 +288,34 @@ void main()
             for (int i = 0; i < kRows; ++i)
                 for (int j = 0; j < kColumns; ++j) {
                     if (kClass == inFloat) sums[i][j] = fma(a[i], b[j], sums[i][j]);
+                    else if (kPacked) counts[i][j] = dotOfFour(floatBitsToInt(a[i]), floatBitsToInt(b[j]), counts[i][j]);
                     else counts[i][j] += floatBitsToInt(a[i]) * floatBitsToInt(b[j]);
                 }
         }
         barrier();
+        if (isMore) {
+            for (int i = 0; i < kLoadsA; ++i) putA(i, heldA[i]);
+            for (int j = 0; j < kLoadsB; ++j) putB(j, heldB[j]);
+        }
+        barrier();
+    }
+    if (kSlices > 1) { // combined in a fixed order
+        uint own = lane % (kLanesN * kLanesM);
+        for (int i = 0; i < kRows; ++i)
+            for (int j = 0; j < kColumns; ++j)
+                partials[(i * kColumns + j) * 256 + lane] = kClass == inFloat ? sums[i][j] : intBitsToFloat(counts[i][j]);
+        barrier();
+        if (slice > 0) return;
+        for (int i = 0; i < kRows; ++i)
+            for (int j = 0; j < kColumns; ++j)
+                for (int s = 1; s < kSlices; ++s) {
+                    float other = partials[(i * kColumns + j) * 256 + s * kLanesN * kLanesM + own];
+                    if (kClass == inFloat) sums[i][j] += other;
+                    else counts[i][j] += floatBitsToInt(other);
+                }
     }
     for (int i = 0; i < kRows; ++i)
         for (int j = 0; j < kColumns; ++j)
-            store(batch, firstM + (kRows >= 4 ? i / 4 * 64 + laneM * 4 + i % 4 : laneM * kRows + i),
-                  firstN + (kColumns >= 4 ? j / 4 * 64 + laneN * 4 + j % 4 : laneN * kColumns + j), sums[i][j], counts[i][j]);
+            store(batch, firstM + (kRows >= 4 ? i / 4 * 4 * kLanesM + laneM * 4 + i % 4 : laneM * kRows + i),
+                  firstN + (kColumns >= 4 ? j / 4 * 4 * kLanesN + laneN * 4 + j % 4 : laneN * kColumns + j), sums[i][j], counts[i][j]);
 }

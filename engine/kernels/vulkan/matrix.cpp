@@ -30,6 +30,26 @@ struct Product {
 
 constexpr uint32_t kMostTiles = 65'535; ///< along a dimension
 
+/// What a workgroup of a GPU computes: `rows` × `columns` an invocation, 16 of those along a row; its invocations are divided into slices,
+/// each of which does a part of the depth that is in shared memory at a time.
+struct Tile {
+    uint32_t rows = 1, columns = 1, slices = 1, depth = 16;
+    uint32_t height() const { return 16 / slices * rows; }
+};
+
+uint32_t tilesAlong(uint32_t size, uint32_t tile) { return (size + tile - 1) / tile; }
+
+/// The largest tile of which there are enough for a GPU: large ones read less, many keep all of it busy.
+Tile sharedTile(const ProductParameters& p, uint32_t batches)
+{
+    constexpr uint64_t kEnough = 96;
+    constexpr Tile kTiles[] = {{8, 8, 1, 16}, {4, 4, 1, 32}, {4, 4, 2, 32}, {4, 2, 2, 32}, {4, 2, 4, 64}};
+    if (p.m <= 2) return {1, 1, 16, 64};
+    for (const Tile& tile : kTiles)
+        if (uint64_t{tilesAlong(p.n, 16 * tile.columns)} * tilesAlong(p.m, tile.height()) * batches >= kEnough) return tile;
+    return std::end(kTiles)[-1];
+}
+
 Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, const Tensor& b, Product product)
 {
     const std::optional<Code> storeA = storeOf(a.dtype), storeB = storeOf(b.dtype), out = storeOf(builder.setup().out(0).dtype);
@@ -37,17 +57,15 @@ Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, cons
     ProductParameters& p = product.p;
     if (p.k > kMostTrips) return unsupported("sums of more than 60000 products");
     const bool isReal = isFloat(a.dtype), isShared = !builder.device().isSoftware();
-    const bool isLarge = p.m >= 2048 && p.n >= 2048;
-    const uint32_t rows = p.m == 1 || (isShared && p.m <= 16) ? 1 : isShared && !isLarge ? 4 : 8;
-    const uint32_t columns = p.n == 1 ? 1 : isShared && !isLarge ? 4 : 8;
+    const Tile tile = isShared ? sharedTile(p, product.batches) : Tile{p.m == 1 ? 1U : 8U, p.n == 1 ? 1U : 8U, 1, 4};
+    const auto [rows, columns, slices, depth] = tile;
     const bool isPlain = *storeA == storeF32 && *storeB == storeF32 && !product.transposedA;
-    const bool hasFours = product.hasWindows ? !isShared && p.channels % 4 == 0 : p.k % 4 == 0; // of A, side by side
-    const bool readsFours =
-        isReal && rows >= (isShared ? 4 : 1) && columns >= 4 && isPlain && hasFours && (product.columnsOfB || p.n % 4 == 0);
+    const bool hasFours = product.hasWindows ? p.channels % 4 == 0 : p.k % 4 == 0; // of A, side by side
+    const bool readsFours = isReal && (isShared || columns >= 4) && isPlain && hasFours && (product.columnsOfB || p.n % 4 == 0);
     std::array<uint32_t, 3> groups = {0, 1, product.batches};
     if (isShared) {
-        groups[0] = (p.n + 16 * columns - 1) / (16 * columns);
-        groups[1] = (p.m + 16 * rows - 1) / (16 * rows);
+        groups[0] = tilesAlong(p.n, 16 * columns);
+        groups[1] = tilesAlong(p.m, tile.height());
     } else {
         p.tilesN = (p.n + columns - 1) / columns;
         groups[0] = (p.tilesN * ((p.m + rows - 1) / rows) + 255) / 256;
@@ -56,11 +74,12 @@ Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, cons
     std::vector<uint32_t> push(sizeof(p) / 4);
     std::memcpy(push.data(), &p, sizeof(p));
     const Place stage = product.stages.empty() ? product.a : builder.constant(std::span<const uint32_t>(product.stages));
-    LS_CHECK_OK(builder.add(
-        product.stage == 2 ? Shader::matmulDouble : Shader::matmul,
-        {isReal ? inFloat : inInt, *storeA, *storeB, *out, isShared ? 1U : 0U, rows, columns, product.columnsOfB ? 1U : 0U,
-         product.hasWindows ? 1U : 0U, product.hasBias ? 1U : 0U, product.stage, product.transposedA ? 1U : 0U, readsFours ? 1U : 0U},
-        {product.a, product.b, product.hasBias ? product.bias : product.a, PlanBuilder::out(0), stage}, std::move(push), groups));
+    LS_CHECK_OK(builder.add(product.stage == 2 ? Shader::matmulDouble : Shader::matmul,
+                            {isReal ? inFloat : inInt, *storeA, *storeB, *out, isShared ? 1U : 0U, rows, columns,
+                             product.columnsOfB ? 1U : 0U, product.hasWindows ? 1U : 0U, product.hasBias ? 1U : 0U, product.stage,
+                             product.transposedA ? 1U : 0U, readsFours ? 1U : 0U, slices, depth},
+                            {product.a, product.b, product.hasBias ? product.bias : product.a, PlanBuilder::out(0), stage}, std::move(push),
+                            groups));
     return builder.done();
 }
 
