@@ -98,7 +98,7 @@ ExpressionPlace LiveSource::addLocal(int up, GraphId graph, ValueId value)
 
 std::optional<ExpressionPlace> LiveSource::findValue(std::string_view id)
 {
-    const ValueId value = m_target.model.graph(m_graph).findValue(id);
+    const ValueId value = m_idsOnly ? m_target.model.graph(m_graph).findValue(id) : m_target.model.findValue(m_graph, id);
     if (!value.valid()) return std::nullopt;
     return addLocal(0, m_graph, value);
 }

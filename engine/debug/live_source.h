@@ -67,6 +67,8 @@ public:
     LiveSource(const DebugTarget& target, FrameContext frame);
     /// Names are those of `graph`, wherever it is called from: `../x` means the value x of its only caller.
     LiveSource(const DebugTarget& target, GraphId graph);
+    /// Names are ids, not those that the graph or a signature gives its inputs and outputs, too.
+    void useIdsOnly() { m_idsOnly = true; }
 
     /// The expression is about the innermost frame, of `frames` on the stack, where `step` operators have completed. `event`: the operator
     /// that has just run and is not yet passed, whose step counts; null: none.
@@ -135,6 +137,7 @@ private:
 
     DebugTarget m_target;
     bool m_isFrame = false; ///< of a stop, else of a graph
+    bool m_idsOnly = false;
     GraphId m_graph;
     int m_depth = 0;
     bool m_isInnermost = true; ///< nothing runs inside of the frame at m_depth

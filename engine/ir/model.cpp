@@ -23,6 +23,24 @@ ValueId Graph::findValue(std::string_view id_) const
     return {};
 }
 
+ValueId Model::findValue(GraphId graph_, std::string_view idOrPort) const
+{
+    const Graph& searched = graph(graph_);
+    if (const ValueId value = searched.findValue(idOrPort); value.valid()) return value;
+    const auto output = std::ranges::find(searched.outputs, idOrPort, &GraphOutput::name);
+    if (output != searched.outputs.end() && !idOrPort.empty()) return output->value;
+    // Signatures of a SavedModel share a graph and often their names: meant is what this graph takes or returns.
+    for (const Signature& signature : signatures) {
+        if (signature.graph != graph_) continue;
+        for (const SignatureBinding& input : signature.inputs)
+            if (input.name == idOrPort && std::ranges::find(searched.inputs, input.value) != searched.inputs.end()) return input.value;
+        for (const SignatureBinding& one : signature.outputs)
+            if (one.name == idOrPort && std::ranges::find(searched.outputs, one.value, &GraphOutput::value) != searched.outputs.end())
+                return one.value;
+    }
+    return {};
+}
+
 GraphId Model::findGraph(std::string_view id) const
 {
     for (size_t i = 0; i < graphs.size(); ++i)

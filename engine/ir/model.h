@@ -129,6 +129,9 @@ struct Model {
     const Graph& graph(GraphId id) const { return graphs[static_cast<size_t>(id.index)]; }
     Graph& graph(GraphId id) { return graphs[static_cast<size_t>(id.index)]; }
     GraphId findGraph(std::string_view id) const;
+    /// The value of that id, else the input or output of the graph that goes by that name: in what it returns, else in a signature of it.
+    /// Invalid if there is none.
+    ValueId findValue(GraphId graph, std::string_view idOrPort) const;
     bool hasGraph(GraphId id) const { return id.index >= 0 && static_cast<size_t>(id.index) < graphs.size(); }
 };
 

@@ -218,7 +218,7 @@ private:
         return {};
     }
 
-    /// An id, or the name of a node.
+    /// An id, the name of a node, or what the graph calls an input or output.
     Status value()
     {
         Address& address = m_found.address;
@@ -239,6 +239,10 @@ private:
             m_found.op = *op;
             address.target = TargetKind::op;
             return {};
+        }
+        if (const ValueId port = m_model.findValue(m_found.graph, name); port.valid()) {
+            address.op.name = graph().value(port).id;
+            return value();
         }
         std::vector<std::string> ids;
         for (const Value& value : graph().values) ids.push_back(value.id);

@@ -109,7 +109,7 @@ std::optional<int64_t> EventSource::finishedTrips(uint32_t loop, int depth)
 }
 
 Result<EventExpression> EventExpression::compile(const BreakContext& context, std::span<const GraphId> graphs, std::string_view text,
-                                                 ExpressionUse use)
+                                                 ExpressionUse use, bool idsOnly)
 {
     EventExpression result;
     result.m_text = text;
@@ -118,6 +118,7 @@ Result<EventExpression> EventExpression::compile(const BreakContext& context, st
         const auto g = static_cast<size_t>(graph.index);
         if (g < result.m_graphs.size() && result.m_graphs[g].expression) continue;
         auto source = std::make_unique<EventSource>(context, graph);
+        if (idsOnly) source->useIdsOnly();
         auto expression = Expression::compile(text, *source, use);
         if (!expression.ok()) {
             if (!refused) refused = std::move(expression).takeError();

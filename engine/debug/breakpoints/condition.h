@@ -54,9 +54,9 @@ private:
 /// An expression in each of the graphs where it has a meaning.
 class EventExpression {
 public:
-    /// Errors: usage; of the first graph, where it compiles in none.
+    /// `idsOnly`: LiveSource::useIdsOnly. Errors: usage; of the first graph, where it compiles in none.
     static Result<EventExpression> compile(const BreakContext& context, std::span<const GraphId> graphs, std::string_view text,
-                                           ExpressionUse use);
+                                           ExpressionUse use, bool idsOnly = false);
 
     /// False where it has no meaning in the graph of the event. Errors: execution.
     Result<bool> holds(const BreakEvent& event, int64_t hits);

@@ -240,17 +240,22 @@ Result<std::unique_ptr<BreakKind>> makeDiffers(const BreakContext& context, Fram
 
 Result<std::unique_ptr<BreakKind>> makeWhen(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
 {
-    // The graph of the frame; where the names mean nothing there, every graph where they do.
+    // The graph of the frame; where the names mean nothing there, every graph where they do: values first, then what inputs and outputs are
+    // called (of a loop around a model these are those of its last call).
     const Executor& executor = context.target.executor;
     const int frames = executor.position().depth;
     const int depth = frame.depth < 0 || frame.depth >= frames ? frames - 1 : frame.depth;
     const GraphId here[] = {frames > 0 ? executor.frame(depth).graph : executor.root()};
-    auto expression = EventExpression::compile(context, here, operands[0], ExpressionUse::condition);
+    auto expression = EventExpression::compile(context, here, operands[0], ExpressionUse::condition, true);
     if (!expression.ok() || expression->reads().empty()) {
         const std::vector<GraphId> all = PathFilter().graphs(context.target.model, executor.root());
-        auto elsewhere = EventExpression::compile(context, all, operands[0], ExpressionUse::condition);
-        if (!elsewhere.ok() && !expression.ok()) return std::move(expression).takeError().at("break when");
-        if (elsewhere.ok()) expression = std::move(elsewhere);
+        for (const bool idsOnly : {true, false}) {
+            auto elsewhere = EventExpression::compile(context, all, operands[0], ExpressionUse::condition, idsOnly);
+            if (!elsewhere.ok() && !expression.ok() && !idsOnly) return std::move(expression).takeError().at("break when");
+            if (!elsewhere.ok()) continue;
+            expression = std::move(elsewhere);
+            break;
+        }
     }
     const std::vector<PlacedValue> whenReads = expression->reads();
     std::unique_ptr<BreakKind> kind = std::make_unique<WhenKind>(context, std::move(*expression));

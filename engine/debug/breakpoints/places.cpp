@@ -165,7 +165,8 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
         }
         return toString(here) + "/" + std::string(text);
     }
-    if (graph.findValue(text).valid()) return toString(here) + "/" + escapeAddressName(text, true);
+    if (const ValueId value = target.model.findValue(graphId, text); value.valid())
+        return toString(here) + "/" + escapeAddressName(graph.value(value).id, true);
     const FirstPart part = firstPart(text);
     const bool isGraph = target.model.findGraph(part.text).valid();
     const bool isOfGraphs = isGraph && text.find('*') != std::string_view::npos; // `main/*`, whatever nodes are named
