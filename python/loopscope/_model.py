@@ -8,7 +8,7 @@ from typing import NamedTuple, Tuple
 import numpy as np
 
 from . import _loopscope
-from ._compare import compare_layers
+from ._compare import compare_layers, names_of
 from ._options import Sources, from_engine, options, words
 
 _NUMPY = {"float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "complex64",
@@ -163,7 +163,7 @@ class Model:
 
     def compare(self, inputs, layers, rtol=1e-5, atol=1e-6):
         """Runs the model and holds it against a layer dump of another framework on the same inputs, {layer: array}: `compare_layers`."""
-        return compare_layers(self.values(inputs), layers, rtol, atol)
+        return compare_layers(self.values(inputs), layers, rtol, atol, names_of(self.listing()))
 
     def session(self, inputs=None, **given):
         """A debugger on this model: `Session(model.path, inputs, …)` with this model's options."""

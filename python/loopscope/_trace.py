@@ -5,7 +5,7 @@ import tempfile
 
 import numpy as np
 
-from ._compare import compare_layers
+from ._compare import compare_layers, names_of
 from ._model import command
 from ._options import options, with_lists, words
 
@@ -69,7 +69,7 @@ class Trace:
 
     def compare(self, layers, rtol=1e-5, atol=1e-6):
         """Holds the stored values against a layer dump of another framework, {layer: array}: `compare_layers`."""
-        return compare_layers(self.values(), layers, rtol, atol)
+        return compare_layers(self.values(), layers, rtol, atol, names_of(command("list", self.path)))
 
     def diff(self, other, **given):
         """What `loopscope diff` says of this recording and another one."""

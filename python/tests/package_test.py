@@ -324,6 +324,30 @@ def test_compare_with_a_layer_dump():
         ("functional/block1/conv/Relu", True), ("functional/block2/conv/Relu", True)]
 
 
+def test_layers_are_found_by_the_names_of_the_file(tmp_path):
+    # As converters write them: an operator has the names of all that it was made of, the last one first; an output has the name of none.
+    (tmp_path / "named.lsir").write_text("""lsir 1
+graph main(x: f32[1,2,2,2]) {
+  w = const f32[4,8] splat 0.5
+
+  relu = abs(x) : f32[1,2,2,2]
+  out = fully_connected(relu, w) keep_num_dims=false weights_format=DEFAULT : f32[1,4]
+  return out
+}
+names main {
+  w = "net/fc_1/MatMul"
+  relu = "net/relu_1/Relu;net/conv_1/BiasAdd;net/conv_1/convolution"
+  out = "StatefulPartitionedCall:0"
+}
+""")
+    model = loopscope.load(tmp_path / "named.lsir")
+    x = np.arange(-4, 4, dtype=np.float32).reshape(1, 2, 2, 2)
+    dump = {"conv": x, "relu": np.moveaxis(abs(x), -1, 1), "fc": np.full((1, 4), 8, np.float32), "pool": x}  # channels first, though the shape is the same
+    for rows in (model.compare({"x": x}, dump), model.trace({"x": x}, keep="...").compare(dump)):
+        assert [(row["name"], row["value"], row["fused_into"], row["equal"]) for row in rows] == [
+            ("conv", None, "relu", False), ("relu", "relu", None, True), ("fc", "out", None, True), ("pool", None, None, False)]
+
+
 def test_answers_become_tables(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
