@@ -339,7 +339,8 @@ void TimelinePanel::refresh()
     content.cursorStep = stop->started ? stop->position.step.number : m_isRecorded ? m_course.knownStep() : -1;
     content.isDataflow = stop->isDataflow || (m_isRecorded && !m_course.lanes().empty());
     const Model& model = document().model();
-    content.callsLabel = model.graphs.empty() ? QString() : QString::fromStdString(model.graphs.front().id);
+    const GraphId root = stop->stack.empty() ? GraphId(0) : stop->stack.front().info.graph; // a loop around the model has one of its own
+    content.callsLabel = model.hasGraph(root) ? QString::fromStdString(model.graph(root).id) : QString();
     if (content.loop >= 0) {
         const CourseLoop& loop = m_course.loops()[static_cast<size_t>(content.loop)];
         content.loopLabel = siteName(model, loop.callerGraph, loop.site);
