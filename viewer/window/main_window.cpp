@@ -1,5 +1,6 @@
 #include "viewer/window/main_window.h"
 
+#include "engine/ir/ids.h"
 #include "viewer/bridge/text.h"
 #include "viewer/compare/compare_desk.h"
 #include "viewer/style/icons.h"
@@ -213,8 +214,22 @@ void MainWindow::setTask(Task task)
     m_settings.set("task", taskName(task));
 }
 
+namespace {
+
+/// Whoever lets a run stop at a NaN wants to look at it.
+void selectNaN(Document& document)
+{
+    const StopSnapshot& stop = *document.stop();
+    for (const StopReason& reason : stop.report.reasons)
+        if (reason.cause == StopCause::nan && !reason.value.empty() && !stop.stack.empty())
+            document.select(stop.stack.back().address + "/" + escapeAddressName(reason.value, true));
+}
+
+} // namespace
+
 void MainWindow::stopChanged()
 {
+    if (m_sheet->notices().hasMoved(*m_document->stop())) selectNaN(*m_document);
     // Whoever runs something wants to see it run.
     if (task() == Task::browse && m_document->stop()->started) setTask(Task::debug);
     m_sheet->notices().stopChanged(*m_document->stop(), m_sheet->lastLine);

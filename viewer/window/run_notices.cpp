@@ -26,6 +26,12 @@ void RunNotices::fileChanged(const QString& path, bool exists)
 
 bool RunNotices::hasBegun(const StopSnapshot& stop) { return std::exchange(m_runs, stop.runs) != stop.runs; }
 
+bool RunNotices::hasMoved(const StopSnapshot& stop)
+{
+    const std::pair moment(stop.runs, stop.tick);
+    return std::exchange(m_moment, moment) != moment;
+}
+
 /// Whoever changes a value is told that what was before is still there.
 void RunNotices::noticeTimeline(const StopSnapshot& stop, const QString& lastLine)
 {
