@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -59,7 +61,44 @@ namespace {
 #if LS_HAS_AVX2
 
 const bool kIsWide = cpuHas(CpuLevel::avx2);
-const bool kHasPairs = cpuHas(CpuLevel::avx512vnni);
+const bool kIsWidest = cpuHas(CpuLevel::avx512), kHasPairs = cpuHas(CpuLevel::avx512vnni);
+
+/// sum + x · w as below, of sixteen.
+template <bool fused> [[gnu::target("avx512f"), gnu::always_inline]] inline __m512 added(__m512 sum, __m512 x, __m512 w)
+{
+    if constexpr (fused) return _mm512_fmadd_ps(x, w, sum);
+    else return _mm512_add_ps(sum, _mm512_mul_ps(x, w));
+}
+
+/// One whole block of channels of all pixels: the weights of nine taps, those of most windows, stay in registers.
+template <int tapCount, bool fused> [[gnu::target("avx512f")]] void sumTapsWide(const float* const* taps, int64_t pixels,
+                                                                                const float* packed, int64_t channels, int64_t first,
+                                                                                const FloatFinish& finish, float* to)
+{
+    const __m512 least = _mm512_set1_ps(finish.low), most = _mm512_set1_ps(finish.high);
+    const __m512 bias0 = finish.bias ? _mm512_loadu_ps(finish.bias + first) : _mm512_setzero_ps();
+    const __m512 bias1 = finish.bias ? _mm512_loadu_ps(finish.bias + first + 16) : _mm512_setzero_ps();
+    __m512 w0[tapCount], w1[tapCount];
+#pragma GCC unroll 9
+    for (int t = 0; t < tapCount; ++t) {
+        w0[t] = _mm512_loadu_ps(packed + t * kTapBlock);
+        w1[t] = _mm512_loadu_ps(packed + t * kTapBlock + 16);
+    }
+    for (int64_t p = 0; p < pixels; ++p, taps += tapCount, to += channels) {
+        __m512 sum0 = _mm512_setzero_ps(), sum1 = sum0;
+#pragma GCC unroll 9
+        for (int t = 0; t < tapCount; ++t) {
+            sum0 = added<fused>(sum0, _mm512_loadu_ps(taps[t] + first), w0[t]);
+            sum1 = added<fused>(sum1, _mm512_loadu_ps(taps[t] + first + 16), w1[t]);
+        }
+        // With a mask: behind the other forms GCC 12 sees a number that nobody has set. Of a NaN and a number they give the second.
+        const __m512 low0 = _mm512_maskz_max_ps(0xFFFF, least, _mm512_add_ps(sum0, bias0));
+        const __m512 low1 = _mm512_maskz_max_ps(0xFFFF, least, _mm512_add_ps(sum1, bias1));
+        _mm512_storeu_ps(to + first, _mm512_maskz_min_ps(0xFFFF, most, low0));
+        _mm512_storeu_ps(to + first + 16, _mm512_maskz_min_ps(0xFFFF, most, low1));
+    }
+}
+constexpr int64_t kTapsInRegisters = 9;
 
 /// sum + x · w; `fused`: rounded once.
 template <bool fused> [[gnu::target("avx2,fma"), gnu::always_inline]] inline __m256 added(__m256 sum, __m256 x, __m256 w)
@@ -98,6 +137,9 @@ template <bool fused> [[gnu::target("avx2,fma")]] void sumAllTaps(const float* c
                                                                   const FloatFinish& finish, float* to)
 {
     int64_t c = 0;
+    if (kIsWidest && tapCount == kTapsInRegisters)
+        for (; c + kTapBlock <= channels; c += kTapBlock)
+            sumTapsWide<kTapsInRegisters, fused>(taps, pixels, packed + c * tapCount, channels, c, finish, to);
     for (; c + kTapBlock <= channels; c += kTapBlock)
         sumTaps<4, fused>(taps, tapCount, pixels, packed + c * tapCount, kTapBlock, channels, c, finish, to);
     for (; c + 8 <= channels; c += 8) sumTaps<1, fused>(taps, tapCount, pixels, weights + c, channels, channels, c, finish, to);
@@ -131,10 +173,11 @@ template <bool isOne> [[gnu::target("avx2"), gnu::always_inline]] inline void ad
 }
 
 template <typename T, bool isOne> [[gnu::target("avx2")]] void sumTapPairs(const T* const* taps, int64_t tapPairs, int64_t pixels,
-                                                                           const int16_t* weights, const int32_t* start,
+                                                                           const int16_t* weights, const int32_t* start, int64_t firstBlock,
                                                                            int64_t channelBlocks, int32_t* sums)
 {
-    for (int64_t block = 0; block < channelBlocks; ++block, weights += 2 * kTileColumns * tapPairs) {
+    weights += firstBlock * 2 * kTileColumns * tapPairs;
+    for (int64_t block = firstBlock; block < channelBlocks; ++block, weights += 2 * kTileColumns * tapPairs) {
         const auto* const from = reinterpret_cast<const __m256i*>(start + block * kTileColumns);
         const __m256i start0 = _mm256_loadu_si256(from), start1 = _mm256_loadu_si256(from + 1);
         const T* const* tap = taps;
@@ -152,6 +195,65 @@ template <typename T, bool isOne> [[gnu::target("avx2")]] void sumTapPairs(const
         }
     }
 }
+
+[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i widenedWide(const int8_t* x)
+{
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+}
+[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i widenedWide(const uint8_t* x)
+{
+    return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+}
+[[gnu::target("avx512f,avx512vnni"), gnu::always_inline]] inline void addPairs(__m512i& sum, __m512i x, __m512i w)
+{
+    asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(x));
+}
+
+/// The vectors of two blocks. By way of memory: in what puts one into another GCC 12 sees a number that nobody has set.
+[[gnu::target("avx512f"), gnu::always_inline]] inline __m512i sideBySide(const __m256i* a, const __m256i* b)
+{
+    alignas(64) std::byte both[64];
+    std::memcpy(both, a, 32);
+    std::memcpy(both + 32, b, 32);
+    return _mm512_load_si512(both);
+}
+
+/// Two blocks of channels side by side; the weights of five pairs of taps stay in registers. How many blocks were done.
+template <typename T, int tapPairs> [[gnu::target("avx512f,avx512bw,avx512vnni")]] int64_t
+sumTapPairsWide(const T* const* taps, int64_t pixels, const int16_t* weights, const int32_t* start, int64_t channelBlocks, int32_t* sums)
+{
+    constexpr int64_t kApart = tapPairs * 2 * kTileColumns; // of two blocks' weights
+    const __m512i firstSixteen = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), lastSixteen = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    int64_t block = 0;
+    for (; block + 2 <= channelBlocks; block += 2, weights += 2 * kApart) {
+        const __m512i start0 = _mm512_loadu_si512(start + block * kTileColumns),
+                      start1 = _mm512_loadu_si512(start + (block + 1) * kTileColumns);
+        __m512i low[tapPairs], high[tapPairs];
+#pragma GCC unroll 5
+        for (int t = 0; t < tapPairs; ++t) {
+            const auto* const w = reinterpret_cast<const __m256i*>(weights + t * 2 * kTileColumns);
+            const auto* const next = reinterpret_cast<const __m256i*>(weights + kApart + t * 2 * kTileColumns);
+            low[t] = sideBySide(w, next);
+            high[t] = sideBySide(w + 1, next + 1);
+        }
+        const T* const* tap = taps;
+        for (int64_t p = 0; p < pixels; ++p, tap += 2 * tapPairs) {
+            __m512i lowSum = _mm512_setzero_si512(), highSum = lowSum;
+#pragma GCC unroll 5
+            for (int t = 0; t < tapPairs; ++t) {
+                const __m512i even = widenedWide(tap[2 * t] + block * kTileColumns),
+                              odd = widenedWide(tap[2 * t + 1] + block * kTileColumns);
+                addPairs(lowSum, _mm512_unpacklo_epi16(even, odd), low[t]);
+                addPairs(highSum, _mm512_unpackhi_epi16(even, odd), high[t]);
+            }
+            int32_t* const to = sums + (p * channelBlocks + block) * kTileColumns;
+            _mm512_storeu_si512(to, _mm512_add_epi32(start0, _mm512_permutex2var_epi64(lowSum, firstSixteen, highSum)));
+            _mm512_storeu_si512(to + kTileColumns, _mm512_add_epi32(start1, _mm512_permutex2var_epi64(lowSum, lastSixteen, highSum)));
+        }
+    }
+    return block;
+}
+constexpr int64_t kPairsInRegisters = 5;
 
 #endif
 
@@ -173,8 +275,12 @@ template <typename T> void multiplyTaps(const T* const* taps, int64_t tapPairs, 
                                         const int32_t* start, int64_t channelBlocks, int32_t* sums)
 {
 #if LS_HAS_AVX2
-    if (kHasPairs) return sumTapPairs<T, true>(taps, tapPairs, pixels, weights, start, channelBlocks, sums);
-    if (kIsWide) return sumTapPairs<T, false>(taps, tapPairs, pixels, weights, start, channelBlocks, sums);
+    if (kHasPairs) {
+        const int64_t done =
+            tapPairs == kPairsInRegisters ? sumTapPairsWide<T, kPairsInRegisters>(taps, pixels, weights, start, channelBlocks, sums) : 0;
+        return sumTapPairs<T, true>(taps, tapPairs, pixels, weights, start, done, channelBlocks, sums);
+    }
+    if (kIsWide) return sumTapPairs<T, false>(taps, tapPairs, pixels, weights, start, 0, channelBlocks, sums);
 #endif
     baseline::multiplyTaps(taps, tapPairs, pixels, weights, start, channelBlocks, sums);
 }
