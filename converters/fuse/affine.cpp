@@ -211,6 +211,12 @@ OperatorDraft affineDraft(Site& site, const Affine& affine, const std::string& n
     return draft;
 }
 
+std::string unfinite(const Affine& affine)
+{
+    if (!areFinite(affine.weights.values)) return "the weights would not be finite";
+    return areFinite(affine.bias) ? "" : "the bias would not be finite";
+}
+
 OperatorId writeAffine(Site& site, const Affine& affine, std::vector<OperatorId> ops, std::initializer_list<std::string> parts)
 {
     const OperatorId root = ops.back();

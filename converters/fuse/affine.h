@@ -44,6 +44,8 @@ std::string affineLabel(Site& site, const Affine& affine, std::string_view with)
 OperatorDraft affineDraft(Site& site, const Affine& affine, const std::string& name, OperatorId before);
 /// `affine` in place of `ops`, whose last is the root.
 OperatorId writeAffine(Site& site, const Affine& affine, std::vector<OperatorId> ops, std::initializer_list<std::string> parts);
+/// Why what was put into weights and bias may not stay there: infinities and what is no number spread in another way. Empty: it may.
+std::string unfinite(const Affine& affine);
 /// Whether the weights are a constant of i8 behind a DEQUANTIZE.
 bool isStoredQuantized(const Site& site, const Affine& affine);
 /// Multiplies the scales of such weights, and the bias, by `factors`; stored numbers take the signs. Empty, or why it cannot be done.

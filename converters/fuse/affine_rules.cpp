@@ -143,6 +143,7 @@ Outcome addConstant(Site& site, OperatorId root)
     if (!addend)
         return declined("the constant is no scalar and not one number for each of " + std::to_string(found->affine.channels) + " channels");
     for (size_t c = 0; c < addend->size(); ++c) found->affine.bias[c] += kind == "sub" ? -(*addend)[c] : (*addend)[c];
+    if (std::string reason = unfinite(found->affine); !reason.empty()) return declined(std::move(reason));
     setAttribute(found->affine.attributes, "act", Word{std::string(activationOf(site.editor().op(root)))});
     if (found->affine.activation() == "NONE") removeAttribute(found->affine.attributes, "act");
     if (isLarger) return addAndReshape(site, root, *found);
@@ -174,6 +175,7 @@ Outcome scaleByConstant(Site& site, OperatorId root)
         if (std::string reason = scaleQuantized(site, found->affine, *factors, root); !reason.empty()) return declined(std::move(reason));
     } else {
         found->affine.scale(*factors);
+        if (std::string reason = unfinite(found->affine); !reason.empty()) return declined(std::move(reason));
     }
     if (const std::string_view act = activationOf(site.editor().op(root)); act != "NONE")
         setAttribute(found->affine.attributes, "act", Word{std::string(act)});
@@ -215,6 +217,7 @@ Outcome batchNorm(Site& site, OperatorId root)
         factors.push_back(static_cast<float>(numbers[0]->values[c] / std::sqrt(static_cast<double>(numbers[3]->values[c]) + epsilon)));
     affine->scale(factors);
     for (size_t c = 0; c < factors.size(); ++c) affine->bias[c] += numbers[1]->values[c] - numbers[2]->values[c] * factors[c];
+    if (std::string reason = unfinite(*affine); !reason.empty()) return declined(std::move(reason));
     return Outcome::made(writeAffine(site, *affine, std::move(ops), {"batchnorm"}));
 }
 

@@ -71,6 +71,7 @@ Outcome constantBefore(Site& site, OperatorId root)
     } else {
         affine->scaleInputs(*numbers);
     }
+    if (std::string reason = unfinite(*affine); !reason.empty()) return declined(std::move(reason));
     affine->inputs[0] = before.inputs[1 - side];
     return Outcome::made(writeAffine(site, *affine, std::move(ops), {adds ? "bias" : "weights_scaled"}));
 }

@@ -90,6 +90,11 @@ bool Numbers::isSplat() const
     return !values.empty() && std::ranges::all_of(values, [&](float value) { return value == values.front(); });
 }
 
+bool areFinite(std::span<const float> values)
+{
+    return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
 std::optional<Numbers> storedFloats(const Graph& graph, ValueId id)
 {
     const TensorType* type = nullptr;

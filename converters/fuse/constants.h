@@ -42,6 +42,8 @@ private:
 };
 
 /// What a constant of any graph holds, TensorFlow's `Const` too; nothing: it is none, or of another type (f32, f16; i32, i64, bool).
+bool areFinite(std::span<const float> values);
+
 std::optional<Numbers> storedFloats(const Graph& graph, ValueId value);
 std::optional<std::vector<int64_t>> storedIntegers(const Graph& graph, ValueId value);
 

@@ -80,7 +80,12 @@ std::span<const Rule> logSumRules()
         }
         for (std::string& text : shifted("sub(sub(x, $$), log(sum:sum(exp(sub(x, $$)), ?axis)))", false)) whole.push_back(std::move(text));
         std::vector<Rule> all = {
-            {"log-softmax-by-log-sum", FusionEquality::realEqual, std::move(whole), "log_softmax(x)", overLast},
+            {.name = "log-softmax-by-log-sum",
+             .patterns = std::move(whole),
+             .replacement = "log_softmax(x)",
+             .condition = overLast,
+             .domainOf = "x",
+             .relation = "is finite"},
             {.name = "log-softmax-unshifted", // exp of more overflows, of less is 0
              .equality = FusionEquality::approximate,
              .patterns = std::move(plain),

@@ -193,7 +193,9 @@ private:
             return at(term, producer, true, match);
         }
         case Term::Kind::anyConstant:
-            if (m_site.constants().floats(value) == nullptr) return false;
+            if (const Numbers* const numbers = m_site.constants().floats(value); numbers == nullptr) return false;
+            else if (!areFinite(numbers->values))
+                match.violations.push_back("constant '" + m_site.editor().value(value).id + "' is not finite");
             match.values.emplace_back(term.text, value);
             return true;
         case Term::Kind::anything: match.values.emplace_back(term.text, value); return true;

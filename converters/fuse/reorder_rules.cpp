@@ -50,6 +50,7 @@ Outcome joinConstants(Site& site, OperatorId root)
     const auto function = isSum ? +[](float a, float b) { return a + b; } : +[](float a, float b) { return a * b; };
     const std::unique_ptr<Numbers> both = combine(first->constant, second->constant, function);
     if (!both) return Outcome::declined(to, "the constants do not fit each other");
+    if (!areFinite(both->values)) return Outcome::declined(to, "together the constants are not finite");
     OperatorDraft draft;
     draft.kind = {"tfl", kind};
     draft.inputs = {first->value, site.constant(site.nameOf(root) + "/joined", both->shape, std::span<const float>(both->values), root)};

@@ -307,7 +307,15 @@ Outcome overOne(Site& site, OperatorId root)
     const TensorType &from = site.typeOf(op.inputs[0]), &to = site.typeOf(op.results[0]);
     if (from.dtype != to.dtype || !sameQuantization(from.quantization, to.quantization))
         return Outcome::declined("its operand", "the result has another scale");
-    if (to.shape == shape) return insteadOf(site, root, op.inputs[0], {root}, "its operand");
+    const std::string_view kind = neutralKind(op.kind); // kernels begin with the largest number, or the smallest
+    const bool limits = from.dtype == DType::f32 && (kind == "reduce_max" || kind == "reduce_min");
+    const std::optional<FusionDomain> domain =
+        limits ? std::optional(FusionDomain{site.editor().value(op.inputs[0]).id, "is finite", 0}) : std::nullopt;
+    if (to.shape == shape) {
+        Outcome outcome = insteadOf(site, root, op.inputs[0], {root}, "its operand");
+        if (outcome.fused.valid()) outcome.domain = domain;
+        return outcome;
+    }
     std::vector<int32_t> dims;
     for (int d = 0; d < to.shape.rank(); ++d) dims.push_back(static_cast<int32_t>(to.shape[d]));
     OperatorDraft draft;
@@ -315,7 +323,9 @@ Outcome overOne(Site& site, OperatorId root)
     draft.inputs = {op.inputs[0],
                     site.constant(site.nameOf(root) + "/shape", Shape{to.shape.rank()}, std::span<const int32_t>(dims), root)};
     draft.results = {to};
-    return Outcome::made(site.fuse({root}, std::move(draft), {}));
+    Outcome outcome = Outcome::made(site.fuse({root}, std::move(draft), {}));
+    outcome.domain = domain;
+    return outcome;
 }
 
 /// Of the largest k only the first are read.
