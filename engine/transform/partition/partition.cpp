@@ -4,11 +4,13 @@
 #include "engine/ir/frames.h"
 #include "engine/ops/control_flow.h"
 #include "engine/transform/graph_editor.h"
+#include "engine/transform/partition/live_with_body.h"
 
 #include <algorithm>
 #include <cctype>
 #include <functional>
 #include <map>
+#include <unordered_set>
 
 namespace loopscope {
 
@@ -33,33 +35,100 @@ public:
           m_editor(model, graph),
           m_placement(placement)
     {
+        LiveWithBody isBody(m_editor.graph(), m_frames);
+        for (const OperatorId id : m_frames.order) {
+            if (!m_frames.frames[static_cast<size_t>(frameOf(id))].isLoop()) continue;
+            const Operator& op = m_editor.op(id);
+            const bool handsOn = op.inputs.size() == 1 && op.controlInputs.empty() && m_gateValues.contains(op.inputs[0].index);
+            for (const ValueId value : op.results) {
+                if (!isBody(value)) continue;
+                m_bodyValues.insert(value.index);
+                if (handsOn || flowRole(op) == FlowRole::choice) m_gateValues.insert(value.index);
+            }
+        }
     }
 
     Result<CutReport> run()
     {
         const std::vector<OperatorId> order = m_editor.order();
         for (const OperatorId id : order) m_editor.setAttribute(id, "@device", device(deviceOf(id)));
+        // Constants, and what only waits, once it is known which values cross anyway.
+        for (const bool ofConstants : {false, true})
+            for (const OperatorId id : order) LS_CHECK_OK(cutInputs(id, ofConstants));
         for (const OperatorId id : order) {
-            const std::vector<ValueId> inputs = m_editor.op(id).inputs;
-            for (size_t i = 0; i < inputs.size(); ++i) {
-                if (!inputs[i].valid() || m_editor.value(inputs[i]).role != ValueRole::result) continue;
-                if (deviceOf(m_editor.value(inputs[i]).producer) == deviceOf(id)) continue;
-                LS_TRY(const ValueId received, receive(inputs[i], deviceOf(id), frameOf(id)));
-                m_editor.setInput(id, static_cast<int32_t>(i), received);
-            }
             const std::vector<OperatorId> controls = m_editor.op(id).controlInputs;
             for (const OperatorId control : controls) {
                 if (deviceOf(control) == deviceOf(id)) continue;
-                LS_TRY(const OperatorId happened, receiveControl(control, deviceOf(id), frameOf(id)));
+                OperatorId there = waitsOnly(id) ? bodySign(control, deviceOf(id), frameOf(id)) : OperatorId();
+                if (!there.valid()) {
+                    LS_TRY(there, receiveControl(control, deviceOf(id), frameOf(id)));
+                }
                 m_editor.removeControlInput(id, control);
-                m_editor.addControlInput(id, happened);
+                m_editor.addControlInput(id, there);
             }
         }
+        LS_CHECK_OK(closeLoops());
         LS_CHECK_OK(m_editor.finish());
         return std::move(m_report);
     }
 
 private:
+    Status cutInputs(OperatorId id, bool ofConstants)
+    {
+        const std::vector<ValueId> inputs = m_editor.op(id).inputs;
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            if (!inputs[i].valid() || m_editor.value(inputs[i]).role != ValueRole::result) continue;
+            const OperatorId producer = m_editor.value(inputs[i]).producer;
+            if (deviceOf(producer) == deviceOf(id) || isConstant(producer) != ofConstants) continue;
+            ValueId there = ofConstants ? copyThere(producer, deviceOf(id), frameOf(id)) : ValueId();
+            if (!there.valid()) {
+                LS_TRY(there, receive(inputs[i], deviceOf(id), frameOf(id)));
+            }
+            m_editor.setInput(id, static_cast<int32_t>(i), there);
+        }
+        return {};
+    }
+
+    bool isConstant(OperatorId id) const { return m_editor.op(id).kind.name == "Const" && m_editor.op(id).inputs.empty(); }
+
+    /// What a control edge says of it is in which iterations it lives: it does nothing that others would see.
+    bool waitsOnly(OperatorId id) const { return isConstant(id); }
+
+    /// A constant once more where it is read, if that sends nothing; invalid: it does.
+    ValueId copyThere(OperatorId constant, int32_t on, int32_t frame)
+    {
+        const auto known = m_copies.find({constant.index, on});
+        if (known != m_copies.end()) return known->second;
+        OperatorId sign;
+        if (!m_editor.op(constant).controlInputs.empty() || frame != 0) {
+            sign = bodySign(constant, on, frame);
+            if (!sign.valid()) return {};
+        }
+        const Operator op = m_editor.op(constant);
+        const OperatorId copy =
+            add("Const", op.name + "/_copy", {}, op.attributes, {m_editor.value(op.results[0]).type}, on, frame, constant);
+        if (sign.valid()) m_editor.addControlInput(copy, sign);
+        return m_copies[{constant.index, on}] = result(copy);
+    }
+
+    /// A node on another device that lives in each iteration in which `source` does, of a value that crosses anyway; invalid: there is
+    /// none. The value is there when the body begins: whoever waits for it holds up nothing that it needs.
+    OperatorId bodySign(OperatorId source, int32_t on, int32_t frame)
+    {
+        const std::vector<ValueId>& results = m_editor.op(source).results;
+        if (results.empty() || flowRole(m_editor.op(source)) != FlowRole::none || !m_bodyValues.contains(results[0].index)) return {};
+        const ValueId received = receivedOf(m_gateValues, on, frame);
+        return received.valid() ? happened(received, on, frame, source) : OperatorId();
+    }
+
+    /// One of these values that a device receives in a frame; invalid: there is none.
+    ValueId receivedOf(const std::unordered_set<int64_t>& values, int32_t on, int32_t frame) const
+    {
+        for (const auto& [of, received] : m_received)
+            if (of.second == on && values.contains(of.first) && frameOf(m_editor.value(received).producer) == frame) return received;
+        return {};
+    }
+
     int32_t deviceOf(OperatorId id) const
     {
         return at(id) < m_placement.deviceOf.size() ? m_placement.deviceOf[at(id)] : m_added.at(id.index).first;
@@ -130,15 +199,28 @@ private:
     {
         const auto known = m_happened.find({source.index, to});
         if (known != m_happened.end()) return known->second;
+        // A value of it that comes there says as much.
+        const FlowRole role = flowRole(m_editor.op(source));
+        if (role == FlowRole::none || role == FlowRole::merge)
+            for (const ValueId value : m_editor.op(source).results)
+                if (const auto there = m_received.find({value.index, to}); there != m_received.end())
+                    return m_happened[{source.index, to}] = happened(there->second, to, frame, source);
         const std::string name = m_editor.op(source).name;
         const ValueId sign = token(name + "/_ctrl", deviceOf(source), frame, source);
         m_editor.addControlInput(m_editor.value(sign).producer, source);
         LS_TRY(const ValueId received, receive(sign, to, frame));
         --m_report.edges;
         ++m_report.controls;
-        const OperatorId identity = add("Identity", name + "/_happened", {received}, {{"T", DType::f32}}, {kToken}, to, frame, source);
-        m_happened[{source.index, to}] = identity;
-        return identity;
+        return m_happened[{source.index, to}] = happened(received, to, frame, source);
+    }
+
+    /// A node that others can wait for, dead where what was received is: a Recv itself runs in any case.
+    OperatorId happened(ValueId received, int32_t on, int32_t frame, OperatorId source)
+    {
+        if (const auto known = m_seen.find(received.index); known != m_seen.end()) return known->second;
+        const TensorType type = m_editor.value(received).type;
+        const std::string name = m_editor.op(source).name + "/_happened";
+        return m_seen[received.index] = add("Identity", name, {received}, {{"T", type.dtype}}, {type}, on, frame, source);
     }
 
     /// The Merge of the control loop of a frame on a device: it runs once in each iteration.
@@ -173,24 +255,62 @@ private:
                                      {kToken, TensorType(DType::i32, Shape())}, on, frame, sources);
         m_loops[{frame, on}] = merge;
         m_report.controlLoops.push_back("'" + about.name + "' on " + device(on));
-        ValueId goesOn = m_editor.op(about.condition).results[0];
-        if (deviceOf(about.condition) != on) {
-            LS_TRY(goesOn, receive(goesOn, on, frame));
-        }
-        const OperatorId gate =
-            add("Switch", name + "Switch", {result(merge), goesOn}, {{"T", DType::f32}}, {kToken, kToken}, on, frame, sources);
-        const OperatorId next =
-            add("NextIteration", name + "NextIteration", {result(gate, 1)}, {{"T", DType::f32}}, {kToken}, on, frame, sources);
-        m_editor.setInput(merge, 1, result(next));
+        m_open.push_back({frame, on, merge});
         return merge;
     }
+
+    /// Lets control loops go round, now that everything that comes to them is known.
+    Status closeLoops()
+    {
+        for (size_t k = 0; k < m_open.size(); ++k) { // a predicate that is received may begin others
+            const auto [frame, on, merge] = m_open[k];
+            const Frame& about = m_frames.frames[static_cast<size_t>(frame)];
+            const std::string name = "_cloop/" + about.name + "/" + nodePart(device(on)) + "/";
+            LS_TRY(const ValueId goesOn, trips(frame, on, merge, name));
+            const OperatorId next =
+                add("NextIteration", name + "NextIteration", {goesOn}, {{"T", DType::f32}}, {kToken}, on, frame, about.condition);
+            m_editor.setInput(merge, 1, result(next));
+        }
+        return {};
+    }
+
+    /// The token of a control loop, dead in the last iteration.
+    Result<ValueId> trips(int32_t frame, int32_t on, OperatorId merge, const std::string& name)
+    {
+        const OperatorId condition = m_frames.frames[static_cast<size_t>(frame)].condition;
+        ValueId predicate = m_editor.op(condition).results[0];
+        if (deviceOf(condition) != on && !m_received.contains({predicate.index, on})) {
+            if (const ValueId received = receivedOf(m_bodyValues, on, frame); received.valid()) {
+                const OperatorId pass =
+                    add("Identity", name + "Pass", {result(merge)}, {{"T", DType::f32}}, {kToken}, on, frame, condition);
+                m_editor.addControlInput(pass, happened(received, on, frame, condition));
+                return result(pass);
+            }
+        }
+        if (deviceOf(condition) != on) {
+            LS_TRY(predicate, receive(predicate, on, frame));
+        }
+        const OperatorId gate =
+            add("Switch", name + "Switch", {result(merge), predicate}, {{"T", DType::f32}}, {kToken, kToken}, on, frame, condition);
+        return result(gate, 1);
+    }
+
+    struct OpenLoop {
+        int32_t frame = 0, on = 0;
+        OperatorId merge;
+    };
 
     const FrameAnalysis m_frames;
     GraphEditor m_editor;
     const DevicePlacement& m_placement;
     CutReport m_report;
+    std::unordered_set<int64_t> m_bodyValues; ///< live where their loop's predicate is true
+    std::unordered_set<int64_t> m_gateValues; ///< of those what a loop carries, as a body begins with it
+    std::vector<OpenLoop> m_open;
     std::map<int32_t, std::pair<int32_t, int32_t>> m_added;       ///< new operators: device, frame
     std::map<std::pair<int32_t, int32_t>, ValueId> m_received;    ///< value, device
+    std::map<std::pair<int32_t, int32_t>, ValueId> m_copies;      ///< constant, device
+    std::map<int32_t, OperatorId> m_seen;                         ///< received value → Identity of it
     std::map<std::pair<int32_t, int32_t>, OperatorId> m_happened; ///< operator, device
     std::map<std::pair<int32_t, int32_t>, OperatorId> m_loops;    ///< frame, device → the Merge of its control loop
 };

@@ -85,10 +85,29 @@ public:
             if (isNew) placement.devices.push_back(device);
             placement.deviceOf.push_back(number->second);
         }
+        placeConstants(placement);
         return placement;
     }
 
 private:
+    /// A constant of which nobody has said where it stands is where it is read, if that is one place: it needs not be sent there again and
+    /// again.
+    void placeConstants(DevicePlacement& placement) const
+    {
+        std::vector<int32_t> readers(m_graph.operators.size(), -1); // −1: nobody, −2: several devices, or the caller
+        const auto reads = [&](ValueId value, int32_t device) {
+            if (!value.valid() || m_graph.value(value).role != ValueRole::result) return;
+            int32_t& known = readers[at(m_graph.value(value).producer)];
+            known = known == -1 || known == device ? device : -2;
+        };
+        for (size_t o = 0; o < m_graph.operators.size(); ++o)
+            for (const ValueId input : m_graph.operators[o].inputs) reads(input, placement.deviceOf[o]);
+        for (const GraphOutput& output : m_graph.outputs) reads(output.value, -2);
+        for (size_t o = 0; o < m_graph.operators.size(); ++o)
+            if (m_graph.operators[o].kind.name == "Const" && m_devices[standsWith(o)].empty() && readers[o] >= 0)
+                placement.deviceOf[o] = readers[o];
+    }
+
     void join(size_t a, size_t b) { m_groups[groupOf(a)] = groupOf(b); }
 
     void tieByClass(const Operator& op, size_t o, const std::unordered_map<std::string, size_t>& byName)
