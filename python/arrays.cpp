@@ -2,6 +2,7 @@
 
 #include "app/wiring/variant_parts.h"
 #include "engine/tensor/value_text.h"
+#include "engine/tensor/variants.h"
 
 #include <array>
 #include <cstring>
@@ -72,7 +73,8 @@ py::object arrayOf(const Tensor& tensor)
     const char* const name = numpyName(tensor.dtype);
     if (tensor.dtype == DType::variant) {
         py::dict parts;
-        for (const NamedTensor& part : app::variantParts("", tensor)) parts[py::str(part.name)] = arrayOf(part.tensor);
+        const WholeVariant whole(tensor);
+        for (const NamedTensor& part : app::variantParts("", whole.tensor())) parts[py::str(part.name)] = arrayOf(part.tensor);
         return std::move(parts);
     }
     if (name == nullptr) {

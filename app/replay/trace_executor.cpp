@@ -81,7 +81,8 @@ private:
 
     void enterRoot() override {}
     std::vector<const Tensor*> inputTensors() const override { return {}; }
-    std::vector<const Tensor*> outputTensors() const override { return {}; } // they were told when they were recorded
+    void visitValues(const std::function<void(const Tensor&)>&) const override {} // what was recorded refers to nothing
+    std::vector<const Tensor*> outputTensors() const override { return {}; }      // they were told when they were recorded
     std::vector<AccessSite> accessSites() const override { return {}; }
     void trapsChanged() override {}
 

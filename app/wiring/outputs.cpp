@@ -6,6 +6,7 @@
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
 #include "engine/tensor/value_text.h"
+#include "engine/tensor/variants.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -41,7 +42,7 @@ void OutputSink::keep(std::span<const Tensor> outputs, int64_t run)
         for (int number = 1; std::find(m_names.begin(), m_names.end(), key) != m_names.end(); ++number)
             key = name + "_" + std::to_string(number);
         m_names.push_back(std::move(key));
-        m_arrays.push_back(copyOf(outputs[k]));
+        m_arrays.push_back(copyOf(WholeVariant(outputs[k]).tensor()));
     }
 }
 

@@ -1,7 +1,7 @@
 #include "app/wiring/variant_parts.h"
 
-#include "engine/kernels/cpu/tf_variant.h"
 #include "engine/tensor/strings.h"
+#include "engine/tensor/variants.h"
 
 namespace loopscope::app {
 

@@ -18,7 +18,6 @@ namespace loopscope {
 namespace {
 
 constexpr uint64_t kPiece = uint64_t{8} << 20; ///< bytes that come and go together
-constexpr uint64_t kLeast = 1024;              ///< smaller values stay in the heap
 constexpr uint64_t kAligned = 64;
 constexpr size_t kAhead = 2; ///< pieces that are read before they are needed
 constexpr uint64_t kLeastInMemory = 4 * kPiece;
@@ -33,6 +32,7 @@ struct Piece {
     int64_t writers = 0; ///< that are copying into it
     int64_t pins = 0;    ///< readers that need it in memory
     uint64_t lastUse = 0;
+    uint64_t number = 0; ///< in the order in which they were begun
     State state = State::resident;
     bool isFull = false;   ///< nothing more is put there
     bool isQueued = false; ///< the worker has it, or will
@@ -62,7 +62,7 @@ public:
     Result<KeptBytes> keep(std::span<const std::byte> source)
     {
         std::unique_lock lock(m_mutex);
-        if (m_most == 0 || source.size() < kLeast) {
+        if (m_most == 0 || source.size() < kLeastKept) {
             lock.unlock();
             return KeptBytes(Bytes::copyOf(source));
         }
@@ -90,6 +90,7 @@ public:
             if (piece.state == Piece::State::away) queue(piece, Piece::State::coming, true);
             m_changed.wait(lock);
         }
+        lookedAt(piece);
         evict(0);
         return Bytes(bytes.view(), std::shared_ptr<const void>(&piece, [bytes](const void* pinned) {
                          instance().unpin(*static_cast<Piece*>(const_cast<void*>(pinned))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
@@ -100,6 +101,12 @@ public:
     {
         const std::lock_guard lock(m_mutex);
         return !piece.hasMemory();
+    }
+
+    bool isOn()
+    {
+        const std::lock_guard lock(m_mutex);
+        return m_most > 0;
     }
 
     Status failure()
@@ -146,6 +153,7 @@ private:
         Piece& piece = m_pieces.emplace_back();
         piece.data = static_cast<std::byte*>(data);
         piece.size = bytes;
+        piece.number = ++m_begun;
         m_inMemory += bytes;
         return &piece;
     }
@@ -266,6 +274,17 @@ private:
         if (piece.values == 0 && piece.isFull && !piece.isQueued && piece.pins == 0) drop(piece);
     }
 
+    /// What is read without going has its neighbours read ahead in the direction in which it goes.
+    void lookedAt(const Piece& piece)
+    {
+        const uint64_t before = std::exchange(m_lookedAt, piece.number);
+        if (piece.number < before) readAheadOf(piece);
+        if (piece.number <= before) return;
+        auto at = std::ranges::find(m_pieces, &piece, [](const Piece& other) { return &other; });
+        for (size_t count = 0; count < kAhead && at != m_pieces.end() && ++at != m_pieces.end(); ++count)
+            if (at->state == Piece::State::away) queue(*at, Piece::State::coming, false);
+    }
+
     void readAheadOf(const Piece& piece)
     {
         const auto at = std::ranges::find(m_pieces.rbegin(), m_pieces.rend(), &piece, [](const Piece& other) { return &other; });
@@ -288,6 +307,7 @@ private:
     uint64_t m_most = 0;
     uint64_t m_inMemory = 0, m_leaving = 0; ///< bytes of pieces that have memory; of those that will give it up
     uint64_t m_uses = 0;
+    uint64_t m_begun = 0, m_lookedAt = 0; ///< numbers of pieces
     int m_writeError = 0, m_readError = 0;
     bool m_hasWorker = false;
     SwapFile m_file;
@@ -298,6 +318,8 @@ private:
 } // namespace
 
 void setSwapping(uint64_t bytesInMemory, const std::string& folder) { Swap::instance().configure(bytesInMemory, folder); }
+
+bool isSwapping() { return Swap::instance().isOn(); }
 
 Bytes KeptBytes::bringBack() const { return Swap::instance().bringBack(*static_cast<Piece*>(m_piece), m_bytes); }
 

@@ -17,6 +17,9 @@ namespace loopscope {
 
 /// How much of what is kept may be in memory, and the folder of the file. 0: all of it is, in the heap, as by default.
 void setSwapping(uint64_t bytesInMemory, const std::string& folder);
+bool isSwapping();
+
+constexpr size_t kLeastKept = 1024; ///< bytes: smaller values stay in the heap
 
 /// A kept value, which may lie on disk. Copies share it.
 class KeptBytes {
@@ -37,6 +40,18 @@ private:
 
     Bytes m_bytes;
     void* m_piece = nullptr; ///< where it lies; null: in the heap
+};
+
+/// What holds a kept value in memory while somebody looks at it. Whoever copies what has it does not look at it yet.
+struct BytesPin {
+    Bytes bytes;
+
+    BytesPin() = default;
+    ~BytesPin() = default;
+    BytesPin(const BytesPin&) {} // NOLINT(bugprone-copy-constructor-init)
+    BytesPin(BytesPin&& other) noexcept = default;
+    BytesPin& operator=(const BytesPin&) { return *this = BytesPin(); } // NOLINT(bugprone-unhandled-self-assignment)
+    BytesPin& operator=(BytesPin&& other) noexcept = default;
 };
 
 /// A copy of `source`. Errors: cannotWrite, if something has to go to the file and there is no room.

@@ -1,5 +1,7 @@
 #include "engine/distributed/bytes.h"
 
+#include "engine/tensor/variants.h"
+
 namespace loopscope {
 
 namespace {
@@ -15,6 +17,8 @@ void MessageWriter::tensor(const Tensor& tensor)
     m_bytes.resize((m_bytes.size() + kAligned - 1) / kAligned * kAligned);
     raw(tensor.data, tensor.bytes);
 }
+
+void MessageWriter::whole(const Tensor& tensor) { this->tensor(WholeVariant(tensor).tensor()); }
 
 void MessageReader::numbers(std::vector<int64_t>& values)
 {

@@ -35,6 +35,8 @@ public:
         raw(value.data(), value.size());
     }
     void tensor(const Tensor& tensor);
+    /// The same for somebody who has nothing of this process: with what lists refer to.
+    void whole(const Tensor& tensor);
     std::span<const std::byte> bytes() const { return m_bytes; }
 
 private:

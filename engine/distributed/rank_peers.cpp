@@ -40,7 +40,7 @@ Status RankPeers::send(int32_t channel, std::span<const int64_t> iterations, con
     message.number(channel);
     message.number(static_cast<uint8_t>(value ? 1 : 0));
     message.numbers(iterations);
-    if (value) message.tensor(*value);
+    if (value) message.whole(*value);
     ++own().sent;
     ++m_messages;
     return m_transport.send(m_plan.channels[static_cast<size_t>(channel)].toRank, Tag::token, message.bytes());
@@ -258,7 +258,7 @@ Result<std::vector<PartOutcome>> RankPeers::finish(PartOutcome outcome)
         message.number(static_cast<uint64_t>(outcome.outputs.size()));
         for (const auto& [name, value] : outcome.outputs) {
             message.text(name);
-            message.tensor(value.view());
+            message.whole(value.view());
         }
         LS_CHECK_OK(m_transport.send(0, Tag::outcome, message.bytes()));
     }

@@ -257,7 +257,7 @@ void Interpreter::Impl::popFrame()
     const CallFrame frame = m_frames.back();
     m_frames.pop_back();
     m_limits.setOpenCalls(std::ssize(m_frames) - 1);
-    forgetAccesses(frame.invocation);
+    forgetAccesses(races(), frame.invocation);
     if (!frame.activation) return;
     ActivationStore::giveBack(*frame.call->body);
     if (frame.role != CallRole::loop) return;

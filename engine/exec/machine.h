@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -45,6 +46,11 @@ struct RootValue {
     bool lent = false; ///< the bytes are the caller's
 };
 
+inline void forgetAccesses(VariableRaces& races, InvocationId invocation)
+{
+    if (races.hasAccesses()) races.forget(invocation);
+}
+
 class Interpreter::Impl final : public RunCore {
 public:
     Impl(const Model& model, GraphId root, const ExecutionOptions& options);
@@ -72,6 +78,7 @@ private:
     Status begin() override;
     void enterRoot() override;
     std::vector<const Tensor*> inputTensors() const override;
+    void visitValues(const std::function<void(const Tensor&)>& visit) const override; // snapshot.cpp
     std::vector<const Tensor*> outputTensors() const override;
     void trapsChanged() override { m_store.setTraps(m_traps); }
     bool isLive(size_t frame, ValueId id) const;
@@ -86,7 +93,7 @@ private:
     {
         if (listener) [[unlikely]]
             endInvocation(frame.invocation, frame.invocationStart);
-        forgetAccesses(frame.invocation);
+        forgetAccesses(races(), frame.invocation);
         frame.taken = {};
         ++frame.iteration;
         frame.inCond = true;
@@ -130,6 +137,7 @@ private:
     {
         return RunCore::eventOf(frame.invocation, frame.activation->plan().graph, op);
     }
+
     bool isQuiet(const CallFrame& frame) const
     {
         return m_trapHandler->quiet.invocation == frame.invocation && m_trapHandler->quiet.graph == frame.activation->plan().graph;
@@ -155,10 +163,6 @@ private:
     void completeCall(CallFrame& frame);
     void pushFrame(CallState& call, CallRole role, int32_t branch, Activation& activation);
     void popFrame();
-    void forgetAccesses(InvocationId invocation)
-    {
-        if (races().hasAccesses()) races().forget(invocation);
-    }
     void startInvocation(CallFrame& frame);
 
     // snapshot.cpp

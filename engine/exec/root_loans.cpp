@@ -9,7 +9,7 @@ Status Interpreter::lendInput(int index, const Tensor& value)
     const bool isAligned = reinterpret_cast<uintptr_t>(value.data) % kAlignment == 0;
     if (m_impl->m_options.device || value.bytes == 0 || !isAligned) return m_impl->setInput(index, value);
     LS_TRY(const Value* const declared, m_impl->settableInput(index));
-    LS_CHECK_OK(m_impl->checkInput(*declared, declared->type.dtype, value));
+    LS_CHECK_OK(checkInput(*declared, declared->type.dtype, value));
     RootValue& input = m_impl->m_inputs[static_cast<size_t>(index)];
     input.slot.data = value.data;
     input.slot.bytes = value.bytes;

@@ -3,6 +3,7 @@
 #include "engine/base/interruption.h"
 #include "engine/base/text.h"
 #include "engine/exec/core_executor.h"
+#include "engine/exec/list_sweep.h"
 #include "engine/exec/machine_state.h"
 
 #include <algorithm>
@@ -61,8 +62,7 @@ Result<const Value*> RunCore::settableInput(int index) const
     return &declared;
 }
 
-/// `dtype`: the one that the input must have.
-Status RunCore::checkInput(const Value& declared, DType dtype, const Tensor& value)
+Status checkInput(const Value& declared, DType dtype, const Tensor& value)
 {
     const std::string place = "input '" + declared.id + "'";
     const std::optional<int64_t> count = checkedElementCount(value.shape);
@@ -85,7 +85,9 @@ Status RunCore::start()
     m_step = 0;
     m_limits.setOpenCalls(0);
     m_askedBefore = -1;
+    m_limits.setPause(false);
     m_resources.objects().clear();
+    holdListElements(inputTensors(), m_resources);
     m_races.set({}, {});
     LS_CHECK_OK(guarded([this] { return begin(); }));
     m_lastingStep = -1;
@@ -117,6 +119,10 @@ template <typename Work> Status RunCore::guarded(Work work)
     };
     const InterruptionScope heeds(&m_cancel, mayStop, this);
     try {
+        if (m_limits.pauses()) { // what had to wait for a moment between two operators
+            m_limits.setPause(false);
+            sweepListElements(m_resources, [&](const ValueVisit& visit) { visitValues(visit); });
+        }
         return work();
     } catch (const Interrupted&) {
         return fail(Error(ErrorCode::cancelled, "cancelled"));
@@ -127,15 +133,15 @@ template <typename Work> Status RunCore::guarded(Work work)
     }
 }
 
-Status RunCore::checkRunning() const
-{
-    if (isRunning()) return {};
-    return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
-}
+namespace {
+
+Error notRunning(bool isIdle) { return Error(ErrorCode::usage, isIdle ? "no run was started" : "the run has ended"); }
+
+} // namespace
 
 Status RunCore::stepOnce()
 {
-    LS_CHECK_OK(checkRunning());
+    if (!isRunning()) return notRunning(m_phase == Phase::idle);
     m_asking = false;
     m_limits.setStop(false);
     return guarded([this] { return advance(true); });
@@ -144,12 +150,15 @@ Status RunCore::stepOnce()
 Status RunCore::runGuarded()
 {
     m_asking = m_trapHandler != nullptr;
-    return guarded([this] { return advance(false); });
+    for (;;) {
+        Status status = guarded([this] { return advance(false); });
+        if (!status.ok() || !m_limits.pauses() || !isRunning() || m_limits.stops()) return status;
+    }
 }
 
 Status RunCore::run()
 {
-    LS_CHECK_OK(checkRunning());
+    if (!isRunning()) return notRunning(m_phase == Phase::idle);
     m_limits.setStop(false);
     return runGuarded();
 }
@@ -158,7 +167,7 @@ Status RunCore::runTo(Tick tick, Step step)
 {
     m_limits.setStop(false);
     if (m_phase == Phase::finished) return {};
-    LS_CHECK_OK(checkRunning());
+    if (!isRunning()) return notRunning(m_phase == Phase::idle);
     if (tick <= this->tick() || step <= m_step) return {};
     m_limits.aimAt(tick, step);
     Status status = runGuarded();

@@ -10,11 +10,15 @@
 #include "engine/exec/run_limits.h"
 #include "engine/exec/variable_races.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace loopscope {
+
+/// `dtype`: the one that the input must have.
+Status checkInput(const Value& declared, DType dtype, const Tensor& value);
 
 class RunCore : public KernelHost, public ResourceListener {
 public:
@@ -67,6 +71,7 @@ public:
 
     // ResourceListener: of TensorFlow graphs it looks for races, too
     void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
+    void elementsPileUp() override { m_limits.setPause(true); }
     void printed(std::string_view stream, std::string_view text) override
     {
         if (m_audience.present()) m_audience.present()->printed({stream, text, m_step});
@@ -85,6 +90,8 @@ protected:
     /// Everything of a position but what the core counts.
     virtual void locate(Position& position) const = 0;
     virtual std::vector<const Tensor*> inputTensors() const = 0;
+    /// Calls `visit` with every value that may still be read.
+    virtual void visitValues(const std::function<void(const Tensor&)>& visit) const = 0;
     virtual std::vector<const Tensor*> outputTensors() const = 0;
     /// The operator that is running and the calls around it, innermost first; none: it is none of the run's.
     virtual std::vector<AccessSite> accessSites() const = 0;
@@ -92,7 +99,6 @@ protected:
 
     /// Declared input `index`, if it can be set now.
     Result<const Value*> settableInput(int index) const;
-    static Status checkInput(const Value& declared, DType dtype, const Tensor& value);
 
     // For the loop.
     /// Before the next operator, or one of the `operators` that come next.
@@ -132,7 +138,6 @@ protected:
 
 private:
     template <typename Work> Status guarded(Work work);
-    Status checkRunning() const;
     Status runGuarded();
     void endRun(RunEnd::Reason reason, std::string_view message);
 

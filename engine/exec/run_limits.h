@@ -39,21 +39,29 @@ public:
     }
     bool stops() const { return m_stops; }
 
-    /// How many more steps can be completed before a limit is reached; negative: a trap wants to stop.
-    int64_t stepsLeft(Step done) const { return m_stops ? -1 : m_limit - done.number; }
+    // Something has to be done between two operators, and then the run goes on.
+    void setPause(bool pauses)
+    {
+        m_pauses = pauses;
+        update();
+    }
+    bool pauses() const { return m_pauses; }
+
+    /// How many more steps can be completed before a limit is reached; negative: a trap or a pause wants to stop.
+    int64_t stepsLeft(Step done) const { return m_stops || m_pauses ? -1 : m_limit - done.number; }
     bool isReached(Step done) const { return done >= m_limit; }
     /// It is not only the budget that ends here.
-    bool isWanted(Step done) const { return m_stops || done >= m_step || done + m_openCalls >= m_tick; }
+    bool isWanted(Step done) const { return m_stops || m_pauses || done >= m_step || done + m_openCalls >= m_tick; }
     bool isBudgetUsedUp(Step done) const { return done >= m_maxSteps; }
 
 private:
-    void update() { m_limit = m_stops ? INT64_MIN : std::min({m_maxSteps, m_step, m_tick - m_openCalls}); }
+    void update() { m_limit = m_stops || m_pauses ? INT64_MIN : std::min({m_maxSteps, m_step, m_tick - m_openCalls}); }
 
     const int64_t m_maxSteps;
     int64_t m_limit = 0;
     int64_t m_tick = INT64_MAX, m_step = INT64_MAX;
     int64_t m_openCalls = 0;
-    bool m_stops = false;
+    bool m_stops = false, m_pauses = false;
 };
 
 } // namespace loopscope

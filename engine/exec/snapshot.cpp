@@ -64,6 +64,21 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
     return state;
 }
 
+/// The values that a snapshot would hold.
+void Interpreter::Impl::visitValues(const std::function<void(const Tensor&)>& visit) const
+{
+    for (const RootValue& input : m_inputs)
+        if (input.set) visit(input.slot);
+    for (size_t f = 0; f < m_frames.size(); ++f) {
+        const CallFrame& frame = m_frames[f];
+        for (size_t v = 0; v < frame.activation->plan().values.size(); ++v)
+            if (const ValueId id(static_cast<int64_t>(v)); isLive(f, id)) visit(frame.activation->slot(id));
+        if (frame.role != CallRole::loop) continue;
+        const LoopExchange& exchange = frame.call->exchange;
+        for (size_t k = 0; k < exchange.size(); ++k) visit(exchange.carried(k));
+    }
+}
+
 Status Interpreter::Impl::restore(const MachineState& state)
 {
     synchronise(SyncPoint::restore);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ public:
     /// Asked by who puts an element into a stack, list or tensor array: the stop before the operator that runs, if it lies in an iteration
     /// of a loop; else −1. The element keeps it.
     virtual int64_t iterationTick() const { return -1; }
+    /// There may be more of ResourceStore::objects().elements() than lists refer to.
+    virtual void elementsPileUp() {}
     /// An element that came from there is taken out, or read.
     virtual void elementTaken(int64_t /*tick*/, bool /*pops*/) {}
 };
@@ -91,6 +94,13 @@ public:
     /// How often something has happened in this session, by who counts it.
     int64_t& count(const std::string& name) { return m_counts[name]; }
     int64_t iterationTick() const { return listener ? listener->iterationTick() : -1; }
+    /// A large element of a list, kept beside it.
+    Result<ElementHandle> shareElement(std::span<const std::byte> content)
+    {
+        LS_TRY(ElementHandle element, m_objects.elements().add(content));
+        if (listener && m_objects.elements().wantsSweep()) listener->elementsPileUp();
+        return element;
+    }
     void elementTaken(int64_t tick, bool pops) const
     {
         if (listener && tick >= 0) listener->elementTaken(tick, pops);

@@ -3,6 +3,7 @@
 #include "engine/base/hash.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace loopscope {
 
@@ -24,6 +25,26 @@ StoredTensor StoredTensor::copyOf(const Tensor& tensor) { return {tensor.dtype, 
 bool StoredTensor::operator==(const StoredTensor& other) const
 {
     return dtype == other.dtype && shape == other.shape && std::ranges::equal(bytes.pinned().view(), other.bytes.pinned().view());
+}
+
+Result<ElementHandle> ListElements::add(std::span<const std::byte> content)
+{
+    LS_TRY(ElementHandle element, shareElement(content));
+    hold(element);
+    return element;
+}
+
+void ListElements::hold(const ElementHandle& element)
+{
+    if (m_held.emplace(element.get(), element).second) m_bytes += element->bytes.size();
+}
+
+void ListElements::sweep(std::unordered_map<const SharedElement*, ElementHandle> needed)
+{
+    m_held = std::move(needed);
+    m_bytes = 0;
+    for (const auto& [at, element] : m_held) m_bytes += element->bytes.size();
+    m_most = std::max(kLeast, 2 * m_bytes);
 }
 
 int32_t StepObjects::addArray(TensorArray array)
@@ -55,6 +76,7 @@ void StepObjects::clear()
     m_next = kFirst;
     m_arrays.clear();
     m_stacks.clear();
+    m_elements = ListElements();
 }
 
 uint64_t StepObjects::hash() const

@@ -3,26 +3,19 @@
 #pragma once
 
 #include "engine/base/swapped_bytes.h"
+#include "engine/tensor/shared_elements.h"
 #include "engine/tensor/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace loopscope {
-
-/// What holds a stored tensor in memory while somebody looks at it. Whoever copies the tensor does not look at it yet.
-struct StoredTensorPin {
-    Bytes bytes;
-
-    StoredTensorPin() = default;
-    ~StoredTensorPin() = default;
-    StoredTensorPin(const StoredTensorPin&) {} // NOLINT(bugprone-copy-constructor-init)
-    StoredTensorPin(StoredTensorPin&& other) noexcept = default;
-    StoredTensorPin& operator=(const StoredTensorPin&) { return *this = StoredTensorPin(); } // NOLINT(bugprone-unhandled-self-assignment)
-    StoredTensorPin& operator=(StoredTensorPin&& other) noexcept = default;
-};
 
 /// A tensor kept by an object. `dtype` unknown: nothing.
 struct StoredTensor {
@@ -30,7 +23,7 @@ struct StoredTensor {
     Shape shape;
     KeptBytes bytes;
     int64_t origin = -1; ///< ResourceStore::iterationTick() of who put it there; no part of its value
-    mutable StoredTensorPin pin = {};
+    mutable BytesPin pin = {};
 
     bool isSet() const { return dtype != DType::unknown; }
     /// Valid as long as this tensor lives, which holds its bytes in memory from then on. Copy it first, if it is one of many.
@@ -70,6 +63,27 @@ struct TensorStack {
     bool operator==(const TensorStack&) const = default;
 };
 
+/// The shared elements that lists of a run refer to. Which of them nobody refers to any more is found out where the run can be looked at
+/// as a whole: whenever there are twice as many bytes as were still needed the last time. They say nothing about a state that its lists do
+/// not say.
+class ListElements {
+public:
+    /// Errors: cannotWrite, as keptCopy().
+    Result<ElementHandle> add(std::span<const std::byte> content);
+    void hold(const ElementHandle& element);
+    bool wantsSweep() const { return m_bytes > m_most; }
+    /// Lets go what is not among `needed`.
+    void sweep(std::unordered_map<const SharedElement*, ElementHandle> needed);
+    uint64_t bytes() const { return m_bytes; }
+    size_t count() const { return m_held.size(); }
+    bool operator==(const ListElements&) const { return true; }
+
+private:
+    static constexpr uint64_t kLeast = uint64_t{64} << 20;
+    std::unordered_map<const SharedElement*, ElementHandle> m_held;
+    uint64_t m_bytes = 0, m_most = kLeast;
+};
+
 /// All objects of a run. Handles begin beyond those of variables and tables.
 class StepObjects {
 public:
@@ -79,6 +93,8 @@ public:
     TensorStack* stack(int32_t handle);
     void clear();
 
+    ListElements& elements() { return m_elements; }
+    const ListElements& elements() const { return m_elements; }
     const std::map<int32_t, TensorArray>& arrays() const { return m_arrays; }
     const std::map<int32_t, TensorStack>& stacks() const { return m_stacks; }
     uint64_t hash() const; ///< equal for equal states
@@ -89,6 +105,7 @@ private:
     int32_t m_next = kFirst;
     std::map<int32_t, TensorArray> m_arrays;
     std::map<int32_t, TensorStack> m_stacks;
+    ListElements m_elements;
 };
 
 } // namespace loopscope

@@ -1,6 +1,7 @@
 // What happens for every executed operator. The first function is the fast way of one scalar result, tens of nanoseconds; the rest is
 // taken by tensors, by whatever is rare, and where values are stored or filtered.
 #include "engine/tensor/statistics.h"
+#include "engine/tensor/variants.h"
 #include "tracer/record/recorder_impl.h"
 #include "tracer/schema/schema.h"
 
@@ -140,13 +141,15 @@ void TraceRecorder::Impl::recordSlowly(const OperatorEvent& e, Open& open, Opera
             hasAbnormal = abnormal.nan + abnormal.positiveInf + abnormal.negativeInf + abnormal.denormal + abnormal.saturated > 0;
             const bool wantsStored = m_hashesAll && wantsBytes(open, e, result, static_cast<int>(slot));
             if (m_hashesAll || needsBytes) {
-                const ContentKey key = contentKey(tensor->dtype, tensor->shape, tensor->view());
+                const WholeVariant whole(*tensor); // a recording is read when the run has gone
+                const Tensor& content = whole.tensor();
+                const ContentKey key = contentKey(content.dtype, content.shape, content.view());
                 record.content = key.key;
                 record.head.flags |= kHasContent;
                 // What SQLite cannot hold is stored whatever the sampling says; anything else where it belongs.
-                if (needsBytes) storeBytes(*tensor, key, nullptr, -1);
-                else if (wantsStored && open.sampled == Sampled::yes) storeBytes(*tensor, key, nullptr, -1);
-                else if (wantsStored && open.sampled == Sampled::maybe) storeBytes(*tensor, key, open.ring, open.ringIteration);
+                if (needsBytes) storeBytes(content, key, nullptr, -1);
+                else if (wantsStored && open.sampled == Sampled::yes) storeBytes(content, key, nullptr, -1);
+                else if (wantsStored && open.sampled == Sampled::maybe) storeBytes(content, key, open.ring, open.ringIteration);
             }
             if (hasAbnormal) raiseValueAlerts(abnormal, open, e, result, static_cast<int>(slot));
         }
@@ -271,10 +274,12 @@ void TraceRecorder::Impl::variableAccessed(const VariableAccess& e)
         item.hi = range.hi;
         item.mean = range.mean;
         if (m_hashesAll || needsBytes) {
-            const ContentKey key = contentKey(e.value->dtype, e.value->shape, e.value->view());
+            const WholeVariant whole(*e.value);
+            const Tensor& content = whole.tensor();
+            const ContentKey key = contentKey(content.dtype, content.shape, content.view());
             item.flags |= kHasContent;
             item.content = key.key;
-            if (needsBytes || m_level >= 4) storeBytes(*e.value, key, nullptr, -1);
+            if (needsBytes || m_level >= 4) storeBytes(content, key, nullptr, -1);
         }
     }
     pushItem({std::move(item)});

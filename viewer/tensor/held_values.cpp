@@ -2,9 +2,9 @@
 
 #include "engine/api/machine.h"
 #include "engine/base/text.h"
-#include "engine/kernels/cpu/tf_variant.h"
 #include "engine/tensor/strings.h"
 #include "engine/tensor/value_text.h"
+#include "engine/tensor/variants.h"
 
 #include <cstring>
 #include <functional>
@@ -136,8 +136,13 @@ HeldValues ofVariant(const Tensor& tensor, int64_t item)
             continue;
         }
         for (size_t k = 0; value.ok() && k < value->tensors.size(); ++k) {
-            const Tensor view = value->tensors[k].isSet() ? value->tensors[k].view() : Tensor();
-            holder.add(place(k), value->tensors[k].isSet() ? &view : nullptr);
+            const VariantTensor held = value->tensors[k]; // its bytes need not stay in memory
+            if (held.element) {
+                holder.add(place(k), StoredTensor{held.dtype, held.shape, held.element->bytes, -1});
+                continue;
+            }
+            const Tensor view = held.isSet() ? held.view() : Tensor();
+            holder.add(place(k), held.isSet() ? &view : nullptr);
         }
         return holder.take(kind + ": " + plural(count, "tensor"));
     }

@@ -83,6 +83,12 @@ public:
     Cell* over(const Tensor& type, const Bytes& bytes);
     /// A value of a recording, without data.
     Cell* recorded(Step step, int32_t slot);
+    /// Calls `visit` with each value that is there.
+    template <typename Visit> void forEach(Visit visit) const
+    {
+        for (const Cell& cell : m_cells)
+            if (cell.references > 0 && cell.recordedStep == Cell::kComputed && cell.alias < 0) visit(cell);
+    }
     /// What stands where a value is dead. Counted like any other, never freed.
     Cell* dead() { return &m_dead; }
 

@@ -73,6 +73,13 @@ std::vector<const Tensor*> DataflowExecutor::Impl::outputTensors() const
     return outputs;
 }
 
+void DataflowExecutor::Impl::visitValues(const std::function<void(const Tensor&)>& visit) const
+{
+    for (const Tensor* const input : m_inputs)
+        if (input) visit(*input);
+    m_flow.cells().forEach([&](const Cell& cell) { visit(cell); });
+}
+
 MachineState DataflowExecutor::Impl::snapshot() const
 {
     MachineState state;

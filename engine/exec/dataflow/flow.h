@@ -24,6 +24,7 @@ public:
     explicit Flow(RunCore& core);
 
     CellPool& cells() { return m_cells; }
+    const CellPool& cells() const { return m_cells; }
     /// Of the node that runs; null or dead: not given.
     std::vector<Cell*>& results() { return m_results; }
 

@@ -11,6 +11,7 @@
 #include "engine/exec/dataflow_executor.h"
 #include "engine/exec/machine_state.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +56,7 @@ private:
     void enterRoot() override;
     std::vector<const Tensor*> inputTensors() const override { return {m_inputs.begin(), m_inputs.end()}; }
     std::vector<const Tensor*> outputTensors() const override;
+    void visitValues(const std::function<void(const Tensor&)>& visit) const override;
     std::vector<AccessSite> accessSites() const override;
     void trapsChanged() override { m_runner.setTraps(m_traps); }
     void clear();

@@ -159,7 +159,8 @@ Result<bool> takeLast(const KernelArgs& args, const PlainList& list)
     const DType type = static_cast<DType>(list.elementType);
     const auto size = static_cast<size_t>(list.elementSize);
     const std::byte* const last = list.element(list.count - 1);
-    const int64_t rank = (numberAt(last, 0) >> 8) - 1;
+    const int64_t rank = rankIn(numberAt(last, 0)); // of one that lies elsewhere the kind is another
+
     if (rank < 0 || rank > 8 || numberAt(last, 0) != elementKind(list.elementType, rank) ||
         size < kElementHeader + static_cast<size_t>(rank) * kWord)
         return false;

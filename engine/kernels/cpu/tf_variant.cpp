@@ -1,11 +1,11 @@
 #include "engine/kernels/cpu/tf_variant.h"
 
-#include "engine/base/hash.h"
 #include "engine/kernels/cpu/tf_list_view.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <limits>
 
@@ -13,180 +13,9 @@ namespace loopscope {
 
 namespace {
 
-void put(std::string& out, int64_t number) { out.append(reinterpret_cast<const char*>(&number), sizeof number); }
-
-void put(std::string& out, const Shape& shape)
-{
-    put(out, shape.hasRank() ? shape.rank() : -1);
-    for (const int64_t dim : shape.dims()) put(out, dim);
-}
-
-/// Reads what `put` wrote; `failed` once something is missing.
-struct Reader {
-    std::string_view bytes;
-    bool failed = false;
-
-    int64_t number()
-    {
-        int64_t value = 0;
-        if (bytes.size() < sizeof value) {
-            failed = true;
-            return 0;
-        }
-        std::memcpy(&value, bytes.data(), sizeof value);
-        bytes.remove_prefix(sizeof value);
-        return value;
-    }
-    Shape shape() { return shape(number()); }
-    Shape shape(int64_t rank)
-    {
-        if (rank < 0) return Shape::unknownRank();
-        Shape shape;
-        for (int64_t d = 0; d < rank && !failed; ++d) shape.append(number());
-        return shape;
-    }
-    std::string_view take(int64_t count)
-    {
-        if (count < 0 || static_cast<uint64_t>(count) > bytes.size()) {
-            failed = true;
-            return {};
-        }
-        const std::string_view taken = bytes.substr(0, static_cast<size_t>(count));
-        bytes.remove_prefix(static_cast<size_t>(count));
-        return taken;
-    }
-};
-
-/// Bytes that a tensor needs to be decoded: strings may be short (an empty block is allowed).
-bool holdsEnough(const VariantTensor& tensor)
-{
-    if (!tensor.isSet()) return true;
-    const std::optional<int64_t> count = checkedElementCount(tensor.shape);
-    return count && tensor.bytes.size() >= byteSize(tensor.dtype, *count);
-}
+Error damaged() { return invalidArgument("the variant is none that this program made"); }
 
 } // namespace
-
-Tensor VariantTensor::view() const
-{
-    Tensor tensor;
-    tensor.dtype = dtype;
-    tensor.shape = shape;
-    tensor.bytes = bytes.size();
-    static std::byte nothing = {};
-    tensor.data = bytes.empty() ? &nothing
-                                : const_cast<std::byte*>( // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
-                                      reinterpret_cast<const std::byte*>(bytes.data()));
-    return tensor;
-}
-
-VariantTensor variantTensor(const Tensor& tensor)
-{
-    return {tensor.dtype, tensor.shape, {reinterpret_cast<const char*>(tensor.data), tensor.bytes}, -1};
-}
-
-namespace {
-
-/// Without a hash.
-void put(std::string& out, const VariantTensor& tensor)
-{
-    put(out, elementKind(static_cast<int64_t>(tensor.dtype), tensor.shape.hasRank() ? tensor.shape.rank() : -1));
-    put(out, 0);
-    for (const int64_t dim : tensor.shape.dims()) put(out, dim);
-    put(out, tensor.origin);
-    put(out, static_cast<int64_t>(tensor.bytes.size()));
-    out += tensor.bytes;
-    out.append((8 - tensor.bytes.size() % 8) % 8, '\0'); // elements stay aligned as far as the block is
-}
-
-/// The hash of the element that ends `out`, which is put into it.
-uint64_t seal(std::string& out, size_t begin, int64_t i)
-{
-    const uint64_t hash = listElementHash(i, std::string_view(out).substr(begin));
-    std::memcpy(out.data() + begin + kElementHash, &hash, sizeof hash);
-    return hash;
-}
-
-/// The inverse of `put`. False if the bytes are no element of a value of that kind and type.
-bool take(Reader& reader, VariantKind kind, DType elementType, VariantTensor& tensor)
-{
-    const int64_t kinds = reader.number(), dtype = kinds & 0xff;
-    if (kinds < 0 || dtype > static_cast<int64_t>(DType::mxint8)) return false;
-    tensor.dtype = static_cast<DType>(dtype);
-    reader.number(); // the hash
-    tensor.shape = reader.shape((kinds >> 8) - 1);
-    tensor.origin = reader.number();
-    const int64_t size = reader.number();
-    tensor.bytes = reader.take(size);
-    reader.take((8 - size % 8) % 8);
-    return !reader.failed && holdsEnough(tensor) && (kind != VariantKind::list || !tensor.isSet() || tensor.dtype == elementType);
-}
-
-/// The numbers that end a header: how many elements there are, their encoded size if all have the same (else −1; 0: there is none), and of
-/// lists a hash of them.
-constexpr size_t kTail = 3 * sizeof(int64_t);
-
-int64_t combined(int64_t sizeOfAll, int64_t size) { return sizeOfAll == 0 || sizeOfAll == size ? size : -1; }
-
-} // namespace
-
-uint64_t longElementHash(int64_t i, std::string_view element)
-{
-    return hash64(std::as_bytes(std::span(element.substr(std::min(element.size(), 2 * kElementHash)))), static_cast<uint64_t>(i)) ^
-           hash64(std::as_bytes(std::span(element.substr(0, kElementHash))), element.size());
-}
-
-std::string encodeVariant(const VariantValue& value)
-{
-    if (value.kind == VariantKind::none) return {};
-    std::string out;
-    put(out, kVariantMagic);
-    put(out, static_cast<int64_t>(value.kind));
-    put(out, static_cast<int64_t>(value.elementType));
-    put(out, value.maxElements);
-    put(out, value.elementShape);
-    put(out, static_cast<int64_t>(value.tensors.size()));
-    const size_t at = out.size();
-    int64_t tail[] = {0, 0};
-    put(out, tail[0]);
-    put(out, tail[1]);
-    uint64_t hash = 0;
-    for (size_t i = 0; i < value.tensors.size(); ++i) {
-        const size_t begin = out.size();
-        put(out, value.tensors[i]);
-        tail[0] = combined(tail[0], static_cast<int64_t>(out.size() - begin));
-        if (value.kind == VariantKind::list) hash += seal(out, begin, static_cast<int64_t>(i));
-    }
-    tail[1] = static_cast<int64_t>(hash);
-    std::memcpy(out.data() + at, tail, sizeof tail);
-    return out;
-}
-
-Result<VariantValue> decodeVariant(std::string_view bytes)
-{
-    VariantValue value;
-    if (bytes.empty()) return value;
-    Reader reader{bytes};
-    const bool ours = reader.number() == kVariantMagic;
-    const int64_t kind = reader.number();
-    const int64_t elementType = reader.number();
-    value.maxElements = reader.number();
-    value.elementShape = reader.shape();
-    const int64_t count = reader.number();
-    reader.number(); // the size of an element and the hash: who takes all apart needs none
-    reader.number();
-    bool good = ours && kind >= 0 && kind <= static_cast<int64_t>(VariantKind::tensors) && elementType >= 0 &&
-                elementType <= static_cast<int64_t>(DType::mxint8);
-    value.kind = static_cast<VariantKind>(kind);
-    value.elementType = static_cast<DType>(elementType);
-    for (int64_t i = 0; good && i < count && !reader.failed; ++i) {
-        VariantTensor tensor;
-        good = take(reader, value.kind, value.elementType, tensor);
-        value.tensors.push_back(tensor);
-    }
-    if (!good || reader.failed) return invalidArgument("the variant is none that this program made");
-    return value;
-}
 
 Result<VariantValue> listOperand(const KernelArgs& args, int i)
 {
@@ -205,24 +34,35 @@ Result<ListView> ListView::of(const KernelArgs& args, int i)
     LS_TRY(const auto strings, readStrings(tensor));
     ListView list;
     list.m_bytes = strings[0];
-    Reader reader{list.m_bytes};
-    const bool ours = !list.m_bytes.empty() && reader.number() == kVariantMagic;
-    const int64_t kind = ours ? reader.number() : 0;
-    const int64_t elementType = reader.number();
-    list.m_maxElements = reader.number();
-    list.m_elementShape = reader.shape();
-    list.m_count = reader.number();
-    list.m_elementSize = reader.number();
-    list.m_hash = static_cast<uint64_t>(reader.number());
+    size_t at = 0;
+    bool failed = list.m_bytes.empty();
+    const auto number = [&]() -> int64_t {
+        int64_t value = 0;
+        failed = failed || list.m_bytes.size() - at < sizeof value;
+        if (failed) return 0;
+        std::memcpy(&value, list.m_bytes.data() + at, sizeof value);
+        at += sizeof value;
+        return value;
+    };
+    const bool ours = number() == kVariantMagic;
+    const int64_t kind = ours ? number() : 0;
+    const int64_t elementType = number();
+    list.m_maxElements = number();
+    if (const int64_t rank = number(); rank < 0) list.m_elementShape = Shape::unknownRank();
+    else
+        for (int64_t d = 0; d < rank && !failed; ++d) list.m_elementShape.append(number());
+    list.m_count = number();
+    list.m_elementSize = number();
+    list.m_hash = static_cast<uint64_t>(number());
     if (kind != static_cast<int64_t>(VariantKind::list)) return invalidArgument("Input handle is not a list.");
-    const bool good = !reader.failed && elementType >= 0 && elementType <= static_cast<int64_t>(DType::mxint8) && list.m_count >= 0 &&
-                      list.m_elementSize >= -1;
-    if (!good) return invalidArgument("the variant is none that this program made");
+    const bool good =
+        !failed && elementType >= 0 && elementType <= static_cast<int64_t>(DType::mxint8) && list.m_count >= 0 && list.m_elementSize >= -1;
+    if (!good) return damaged();
     list.m_elementType = static_cast<DType>(elementType);
-    list.m_body = list.m_bytes.size() - reader.bytes.size();
+    list.m_body = at;
     const auto size = static_cast<uint64_t>(list.m_elementSize);
-    if (list.m_elementSize > 0 && (reader.bytes.size() % size != 0 || reader.bytes.size() / size != static_cast<uint64_t>(list.m_count)))
-        return invalidArgument("the variant is none that this program made");
+    const uint64_t elements = list.m_bytes.size() - at;
+    if (list.m_elementSize > 0 && (elements % size != 0 || elements / size != static_cast<uint64_t>(list.m_count))) return damaged();
     return list;
 }
 
@@ -230,27 +70,19 @@ Result<size_t> ListView::offsetOf(int64_t i) const
 {
     if (i == m_count) return m_bytes.size();
     if (m_elementSize > 0) return m_body + static_cast<size_t>(i * m_elementSize);
-    Reader reader{m_bytes.substr(m_body)};
-    for (int64_t e = 0; e < i && !reader.failed; ++e) {
-        const int64_t rank = (reader.number() >> 8) - 1;
-        reader.number(); // the hash
-        reader.take(rank > 0 ? rank * 8 : 0);
-        reader.number(); // origin
-        const int64_t size = reader.number();
-        reader.take(size);
-        reader.take((8 - size % 8) % 8);
+    size_t at = m_body;
+    for (int64_t e = 0; e < i; ++e) {
+        const std::optional<size_t> size = encodedElementSize(m_bytes.substr(at));
+        if (!size) return damaged();
+        at += *size;
     }
-    if (reader.failed) return invalidArgument("the variant is none that this program made");
-    return m_bytes.size() - reader.bytes.size();
+    return at;
 }
 
 Result<VariantTensor> ListView::element(int64_t i) const
 {
     LS_TRY(const size_t offset, offsetOf(i));
-    Reader reader{m_bytes.substr(std::min(offset, m_bytes.size()))};
-    VariantTensor tensor;
-    if (!take(reader, VariantKind::list, m_elementType, tensor)) return invalidArgument("the variant is none that this program made");
-    return tensor;
+    return decodeListElement(m_bytes.substr(std::min(offset, m_bytes.size())), m_elementType);
 }
 
 namespace {
@@ -261,9 +93,7 @@ constexpr int64_t kMostRoom = 64 << 20; ///< bytes that a list may take with ele
 
 Status ListView::writeWith(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const
 {
-    std::string bytes;
-    put(bytes, element);
-    seal(bytes, 0, i);
+    const std::string bytes = encodeListElement(element, i);
     const auto size = static_cast<int64_t>(bytes.size());
     if (i < m_count && m_elementSize > 0 && m_elementSize < size && m_count <= kMostRoom / size) {
         LS_TRY(const VariantTensor before, this->element(i));
@@ -277,7 +107,8 @@ Status ListView::writeWith(const KernelArgs& args, int k, int64_t i, const Varia
 Status ListView::writeWithRoom(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const
 {
     LS_TRY(VariantValue list, decodeVariant(m_bytes));
-    const std::string room(element.bytes.size(), '\0');
+    const size_t bytes = element.element ? sizeof(ElementKey) : element.bytes.size();
+    const std::string room(bytes, '\0');
     for (VariantTensor& unset : list.tensors) {
         if (unset.isSet()) continue;
         unset.shape = element.shape;
@@ -299,7 +130,7 @@ Result<ListView::Change> ListView::changeOf(int64_t i, std::string_view element)
     if (i < m_count) {
         LS_TRY(const size_t begin, offsetOf(i));
         LS_TRY(const size_t end, offsetOf(i + 1));
-        if (end > m_bytes.size()) return invalidArgument("the variant is none that this program made");
+        if (end > m_bytes.size()) return damaged();
         change.hash -= hashIn(m_bytes.substr(begin, end - begin));
     }
     if (element.empty()) {
@@ -307,7 +138,7 @@ Result<ListView::Change> ListView::changeOf(int64_t i, std::string_view element)
         return change;
     }
     const auto size = static_cast<int64_t>(element.size());
-    change.elementSize = m_count == (i < m_count ? 1 : 0) ? size : combined(m_elementSize, size);
+    change.elementSize = m_count == (i < m_count ? 1 : 0) ? size : combinedElementSize(m_elementSize, size);
     change.hash += hashIn(element);
     return change;
 }
@@ -332,11 +163,11 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
     int64_t tail[3];
     const auto look = [&] {
         std::memcpy(words, out.data, sizeof words);
-        std::memcpy(tail, out.data + elements - kTail, sizeof tail);
+        std::memcpy(tail, out.data + elements - kVariantTail, sizeof tail);
         return words[0] == 1 && words[1] == static_cast<int32_t>(kListBlock) && tail[1] == size && tail[0] > 0 &&
                tail[0] >= m_count - kMostBehind && tail[0] <= m_count + kMostBehind &&
                words[2] == static_cast<int64_t>(elements) + tail[0] * size &&
-               std::memcmp(out.data + kListBlock, m_bytes.data(), m_body - kTail) == 0;
+               std::memcmp(out.data + kListBlock, m_bytes.data(), m_body - kVariantTail) == 0;
     };
     if (total < elements + static_cast<size_t>(size) || !look()) return false;
     const int64_t count = tail[0];
@@ -386,7 +217,7 @@ Status ListView::write(const KernelArgs& args, int k, const Change& change) cons
     const int32_t words[] = {1, kListBlock, static_cast<int32_t>(total)};
     const int64_t tail[] = {change.count, change.elementSize, static_cast<int64_t>(change.hash)};
     std::memcpy(args.out(k).data, words, sizeof words);
-    std::memcpy(args.out(k).data + kListBlock + m_body - kTail, tail, sizeof tail);
+    std::memcpy(args.out(k).data + kListBlock + m_body - kVariantTail, tail, sizeof tail);
     return {};
 }
 
@@ -449,10 +280,11 @@ Result<std::string> zerosLike(std::string_view bytes, int depth)
             }
             storage.push_back(packed(zeros));
         } else {
-            storage.emplace_back(tensor.bytes.size(), '\0');
+            storage.emplace_back(tensor.byteCount(), '\0');
             if (tensor.dtype == DType::string)
                 storage.back() = packed(std::vector<std::string>(static_cast<size_t>(tensor.shape.elementCount())));
         }
+        tensor.element = nullptr;
         tensor.bytes = storage.back();
     }
     return encodeVariant(value);
@@ -465,10 +297,12 @@ Result<std::string> addTensors(const VariantTensor& a, const VariantTensor& b, i
     if (a.dtype != b.dtype || !(a.shape == b.shape))
         return invalidArgument("Trying to add two lists of tensors with incompatible element shapes: " + tfShapeText(a.shape) + " and " +
                                tfShapeText(b.shape));
-    std::string sum(a.bytes.size(), '\0');
+    const VariantTensor lookedAtA = a, lookedAtB = b; // their bytes need not stay in memory
+    const Tensor viewOfA = lookedAtA.view(), viewOfB = lookedAtB.view();
+    std::string sum(viewOfA.bytes, '\0');
     if (a.dtype == DType::variant) {
-        LS_TRY(const auto left, readStrings(a.view()));
-        LS_TRY(const auto right, readStrings(b.view()));
+        LS_TRY(const auto left, readStrings(viewOfA));
+        LS_TRY(const auto right, readStrings(viewOfB));
         std::vector<std::string> sums;
         for (size_t i = 0; i < left.size() && i < right.size(); ++i) {
             LS_TRY(std::string one, add(left[i], right[i], depth + 1));
@@ -480,8 +314,8 @@ Result<std::string> addTensors(const VariantTensor& a, const VariantTensor& b, i
         for (int64_t i = 0, n = a.shape.elementCount(); i < n; ++i) {
             T x;
             T y;
-            std::memcpy(&x, a.bytes.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
-            std::memcpy(&y, b.bytes.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+            std::memcpy(&x, viewOfA.data + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+            std::memcpy(&y, viewOfB.data + static_cast<size_t>(i) * sizeof(T), sizeof(T));
             x = Element<T>::store(wrappingAdd(Element<T>::load(x), Element<T>::load(y)));
             std::memcpy(sum.data() + static_cast<size_t>(i) * sizeof(T), &x, sizeof(T));
         }
@@ -514,6 +348,7 @@ Result<std::string> add(std::string_view a, std::string_view b, int depth)
             continue;
         }
         LS_TRY(std::string sum, addTensors(tensor, right.tensors[i], depth));
+        tensor.element = nullptr;
         tensor.bytes = storage.emplace_back(std::move(sum));
     }
     return encodeVariant(left);

@@ -2,7 +2,6 @@
 #include "engine/kernels/cpu/tf_list_ends.h"
 #include "engine/kernels/cpu/tf_list_view.h"
 #include "engine/kernels/cpu/tf_support.h"
-#include "engine/kernels/cpu/tf_variant.h"
 #include "engine/kernels/resources.h"
 #include "engine/tensor/strings.h"
 
@@ -73,6 +72,10 @@ Result<VariantTensor> newElement(const KernelArgs& args, int i, const ListView& 
     LS_CHECK_OK(checkElement(list.elementType(), list.elementShape(), args.in(i), verb));
     VariantTensor element = variantTensor(args.in(i));
     element.origin = args.runtime->resources().iterationTick();
+    if (bitWidth(element.dtype) > 0 && sharesElement(element.bytes.size())) {
+        LS_TRY(element.element, args.runtime->resources().shareElement(args.in(i).view()));
+        element.bytes = {};
+    }
     return element;
 }
 
@@ -119,7 +122,8 @@ Status checkResult(const KernelArgs& args, int k, DType elements) { return check
 Status giveElement(const KernelArgs& args, int k, DType elements, const VariantTensor& element, const Shape& shape)
 {
     LS_CHECK_OK(checkResult(args, k, elements));
-    if (element.isSet()) return tfCopy(args, k, element.view(), element.shape);
+    if (element.isSet()) LS_CHECK_OK(tfCopy(args, k, element.view(), element.shape));
+    if (element.isSet()) return element.element ? swapFailure() : Status();
     if (!shape.isStatic())
         return invalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: " + tfShapeText(shape) +
                                " and no list element is set.");
@@ -259,6 +263,7 @@ Status stack(const KernelArgs& args, const VariantValue& list, const std::vector
         LS_TRY(const TfSource in, TfSource::of(element.view()));
         if (each > 0) std::memcpy(out.at(static_cast<int64_t>(i) * each), in.data(), static_cast<size_t>(each * in.size()));
     }
+    LS_CHECK_OK(swapFailure());
     return out.finish();
 }
 
@@ -291,7 +296,7 @@ Status runGather(const KernelArgs& args)
 Result<VariantTensor> rowsOf(const Tensor& tensor, int64_t begin, int64_t count, const Shape& shape, std::deque<std::string>& storage)
 {
     const int64_t each = tensor.shape.countOf(1, tensor.shape.rank());
-    VariantTensor row{tensor.dtype, shape, {}, -1};
+    VariantTensor row{tensor.dtype, shape, {}, -1, nullptr};
     if (bitWidth(tensor.dtype) == 0) {
         LS_TRY(const auto strings, readStrings(tensor));
         std::vector<std::string> own;
@@ -429,11 +434,13 @@ Status runConcat(const KernelArgs& args)
     for (size_t i = 0; i < list.tensors.size(); ++i) {
         const int64_t count = lengths[i] * each;
         if (list.tensors[i].isSet() && count > 0) {
-            LS_TRY(const TfSource in, TfSource::of(list.tensors[i].view()));
+            const VariantTensor element = list.tensors[i]; // its bytes need not stay in memory
+            LS_TRY(const TfSource in, TfSource::of(element.view()));
             std::memcpy(out.at(at), in.data(), static_cast<size_t>(count * in.size()));
         }
         at += count;
     }
+    LS_CHECK_OK(swapFailure());
     LS_CHECK_OK(out.finish());
     LS_CHECK_OK(tfAllocate(args, 1, Shape({static_cast<int64_t>(lengths.size())})));
     std::copy(lengths.begin(), lengths.end(), args.out(1).as<int64_t>());

@@ -1,0 +1,64 @@
+#include "engine/exec/list_sweep.h"
+
+#include "engine/tensor/variants.h"
+
+#include <unordered_map>
+#include <utility>
+
+namespace loopscope {
+
+namespace {
+
+using Elements = std::unordered_map<const SharedElement*, ElementHandle>;
+
+/// The elements that a value refers to.
+void collect(const Tensor& value, Elements& found)
+{
+    if (value.dtype != DType::variant || value.data == nullptr) return;
+    visitElements(value, [&](const ElementKey& key) {
+        if (ElementHandle element = sharedElement(key)) found.emplace(element.get(), element);
+    });
+}
+
+void collect(const StoredTensor& stored, Elements& found)
+{
+    if (stored.dtype == DType::variant) collect(StoredTensor(stored).view(), found);
+}
+
+void collectOfVariables(const ResourceStore& resources, Elements& found)
+{
+    for (const auto& [handle, variable] : resources.variables()) {
+        Tensor tensor;
+        tensor.dtype = variable.dtype;
+        tensor.shape = variable.shape;
+        tensor.data = const_cast<std::byte*>(variable.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): only read from here
+        tensor.bytes = variable.bytes.size();
+        collect(tensor, found);
+    }
+}
+
+} // namespace
+
+void holdListElements(const std::vector<const Tensor*>& inputs, ResourceStore& resources)
+{
+    Elements given;
+    for (const Tensor* const input : inputs)
+        if (input) collect(*input, given);
+    collectOfVariables(resources, given);
+    for (const auto& [at, element] : given) resources.objects().elements().hold(element);
+}
+
+void sweepListElements(ResourceStore& resources, const std::function<void(const ValueVisit&)>& visitValues)
+{
+    Elements needed;
+    visitValues([&](const Tensor& value) { collect(value, needed); });
+    collectOfVariables(resources, needed);
+    StepObjects& objects = resources.objects();
+    for (const auto& [handle, array] : objects.arrays())
+        for (const TensorArray::Element& element : array.elements) collect(element.value, needed);
+    for (const auto& [handle, stack] : objects.stacks())
+        for (const StoredTensor& element : stack.elements) collect(element, needed);
+    objects.elements().sweep(std::move(needed));
+}
+
+} // namespace loopscope
