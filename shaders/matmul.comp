@@ -2,6 +2,7 @@
 // Products of matrices: fully connected layers, batches of products, and convolutions as products of windows with filters. A workgroup does a
 // tile through shared memory; on devices without (software) every invocation does a tile of its own from what is in the cache.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "storage.glsl"
 #include "output_stage.glsl"
 layout(local_size_x = 256) in;
@@ -160,8 +161,13 @@ void tileOfFours(uint baseA, uint baseB, uint row, uint column, inout float sums
     }
 }
 
-/// Where along the tile the four lies that is number `at` of those brought at a time: neighbours go to different banks of shared memory.
-uint alongTile(uint at, int tile) { return (at / (kDepth / 4) + at % (kDepth / 4) / 2 * (128 / kDepth)) % tile; }
+/// Where along the tile the four lies that is number `at` of those brought at a time: neighbours of a deep tile go to different banks of
+/// shared memory.
+uint alongTile(uint at, int tile)
+{
+    uint place = at / (kDepth / 4);
+    return kDepth <= 16 ? place : (place + at % (kDepth / 4) / 2 * (128 / kDepth)) % tile;
+}
 
 /// A four of A on its way to shared memory: the i-th that this invocation brings.
 vec4 fourOfA(uint base, uint first, uint k0, int i)
@@ -314,8 +320,9 @@ void main()
                     else counts[i][j] += floatBitsToInt(other);
                 }
     }
-    for (int i = 0; i < kRows; ++i)
-        for (int j = 0; j < kColumns; ++j)
+    // Unrolled, however long: what is indexed by variables lies in memory, not in registers.
+    [[unroll]] for (int i = 0; i < kRows; ++i)
+        [[unroll]] for (int j = 0; j < kColumns; ++j)
             store(batch, firstM + (kRows >= 4 ? i / 4 * 4 * kLanesM + laneM * 4 + i % 4 : laneM * kRows + i),
                   firstN + (kColumns >= 4 ? j / 4 * 4 * kLanesN + laneN * 4 + j % 4 : laneN * kColumns + j), sums[i][j], counts[i][j]);
 }

@@ -10,6 +10,7 @@ layout(constant_id = 1) const int kClass = 0;
 layout(constant_id = 2) const int kStoreIn = 0;
 layout(constant_id = 3) const int kStoreOut = 0;
 layout(constant_id = 4) const bool kShared = false; ///< a workgroup a result
+layout(constant_id = 5) const bool kFours = false;  ///< sums of f32 that lie side by side are read four at a time
 
 LS_READS(0, In)
 LS_WRITES(1, Out)
@@ -85,7 +86,17 @@ void main()
     uint lane = kShared ? gl_LocalInvocationID.x : 0, lanes = kShared ? 256 : 1;
     float f = 0.0;
     int64_t n = 0;
-    if (lane < p.reduceCount) {
+    if (kFours) {
+        precise vec4 sums = vec4(0.0);
+        uint fours = p.reduceCount / 4, at = base / 4, i = lane;
+        for (; i + 3 * lanes < fours; i += 4 * lanes) { // four reads under way at a time
+            vec4 a = v32In[at + i], b = v32In[at + i + lanes], c = v32In[at + i + 2 * lanes], d = v32In[at + i + 3 * lanes];
+            sums = ((sums + a) + b) + (c + d);
+        }
+        for (; i < fours; i += lanes) sums = sums + v32In[at + i];
+        precise float sum = (sums.x + sums.y) + (sums.z + sums.w);
+        f = sum;
+    } else if (lane < p.reduceCount) {
         if (kClass == inFloat) {
             f = readFloatIn(kStoreIn, placeOf(base, lane));
             // Only a reduction of everything begins with its first element, so that what is no number there stays.

@@ -26,6 +26,7 @@ struct DeviceInfo {
     uint32_t sharedBytes = 0;       ///< of a workgroup
     uint32_t subgroup = 0;          ///< invocations
     bool hasDoubles = false;        ///< 64-bit floats
+    bool hasPackedProducts = false; ///< four 8-bit integers of a word are multiplied at once
     bool hasSharedBlocks = false;   ///< a workgroup's memory can be seen as words of any width
     std::vector<std::string> lacks; ///< what kernels need and it does not have: "8-bit storage"
     bool isUsable() const { return lacks.empty(); }

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 namespace loopscope {
 
@@ -95,16 +96,19 @@ struct Features {
     VkPhysicalDeviceFeatures2 core = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, {}};
     VkPhysicalDeviceVulkan11Features one = {};
     VkPhysicalDeviceVulkan12Features two = {};
-    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR shared = {}; ///< in the chain only where the device has it
+    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR shared = {}; ///< in the chain only where the device has them
+    VkPhysicalDeviceShaderIntegerDotProductFeaturesKHR packed = {};
 
-    explicit Features(bool hasSharedBlocks)
+    Features(bool hasSharedBlocks, bool hasPackedProducts)
     {
         one.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
         two.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
         core.pNext = &one;
         one.pNext = &two;
         shared.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR;
-        if (hasSharedBlocks) two.pNext = &shared;
+        packed.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES_KHR;
+        if (hasSharedBlocks) shared.pNext = std::exchange(core.pNext, &shared);
+        if (hasPackedProducts) packed.pNext = std::exchange(core.pNext, &packed);
     }
     Features(const Features&) = delete;
     Features& operator=(const Features&) = delete;
@@ -170,11 +174,13 @@ DeviceInfo describe(VkPhysicalDevice device)
         info.lacks.emplace_back("Vulkan 1.2");
         return info;
     }
-    Features features(hasExtension(device, VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME));
+    Features features(hasExtension(device, VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME),
+                      hasExtension(device, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME));
     vkGetPhysicalDeviceFeatures2(device, &features.core);
     for (const auto& [flag, name] : features.needed())
         if (!flag) info.lacks.emplace_back(name);
     info.hasDoubles = features.core.features.shaderFloat64 == VK_TRUE;
+    info.hasPackedProducts = features.packed.shaderIntegerDotProduct == VK_TRUE;
     info.hasSharedBlocks = features.shared.workgroupMemoryExplicitLayout && features.shared.workgroupMemoryExplicitLayout8BitAccess &&
                            features.shared.workgroupMemoryExplicitLayout16BitAccess;
     if (!floats.shaderSignedZeroInfNanPreserveFloat32) info.lacks.emplace_back("infinities and not-numbers");
@@ -284,7 +290,7 @@ Status VulkanDevice::openDevice(const DeviceChoice& choice)
     h.nsPerTick = computes->timestampValidBits > 0 ? properties.limits.timestampPeriod : 0;
     vkGetPhysicalDeviceMemoryProperties(h.physical, &h.memory);
 
-    Features features(m_info.hasSharedBlocks);
+    Features features(m_info.hasSharedBlocks, m_info.hasPackedProducts);
     for (const auto& [flag, name] : features.needed()) flag = VK_TRUE;
     features.core.features.shaderFloat64 = m_info.hasDoubles ? VK_TRUE : VK_FALSE;
     const float priority = 1;
@@ -299,6 +305,10 @@ Status VulkanDevice::openDevice(const DeviceChoice& choice)
         features.shared.workgroupMemoryExplicitLayout = VK_TRUE;
         features.shared.workgroupMemoryExplicitLayout8BitAccess = VK_TRUE;
         features.shared.workgroupMemoryExplicitLayout16BitAccess = VK_TRUE;
+    }
+    if (m_info.hasPackedProducts) {
+        extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+        features.packed.shaderIntegerDotProduct = VK_TRUE;
     }
     VkDeviceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;

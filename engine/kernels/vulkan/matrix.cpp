@@ -21,7 +21,7 @@ struct ProductParameters {
 
 struct Product {
     Place a, b, bias;
-    bool hasBias = false, columnsOfB = true, hasWindows = false, transposedA = false;
+    bool hasBias = false, columnsOfB = true, hasWindows = false, transposedA = false, isPacked = false;
     uint32_t batches = 1;
     uint32_t stage = 0; ///< 0 none, 1 fixed point, 2 real factors
     std::vector<uint32_t> stages;
@@ -45,9 +45,34 @@ Tile sharedTile(const ProductParameters& p, uint32_t batches)
     constexpr uint64_t kEnough = 96;
     constexpr Tile kTiles[] = {{8, 8, 1, 16}, {4, 4, 1, 32}, {4, 4, 2, 32}, {4, 2, 2, 32}, {4, 2, 4, 64}};
     if (p.m <= 2) return {1, 1, 16, 64};
+    const auto fits = [](uint32_t tile, uint32_t size) { return 4 * size >= 3 * tile; }; // little of it is wasted
     for (const Tile& tile : kTiles)
-        if (uint64_t{tilesAlong(p.n, 16 * tile.columns)} * tilesAlong(p.m, tile.height()) * batches >= kEnough) return tile;
+        if (fits(16 * tile.columns, p.n) && fits(tile.height(), p.m) &&
+            uint64_t{tilesAlong(p.n, 16 * tile.columns)} * tilesAlong(p.m, tile.height()) * batches >= kEnough)
+            return tile;
     return std::end(kTiles)[-1];
+}
+
+/// Rows of signed bytes become rows of words, which a GPU multiplies in fours. What the zero point of A takes away is known beforehand and
+/// goes to the bias; the weights have none.
+void pack(PlanBuilder& builder, const Tensor& a, const Tensor& b, int bias, Product& product)
+{
+    const DeviceInfo& device = builder.device();
+    ProductParameters& p = product.p;
+    const bool areBytes = a.dtype == DType::i8 && b.dtype == DType::i8 && b.data && p.zeroB == 0;
+    const bool isBiasKnown = !product.hasBias || builder.setup().in(bias).data;
+    if (!areBytes || !isBiasKnown || product.hasWindows || p.k % 16 != 0) return;
+    if (device.isSoftware() || !device.hasPackedProducts || !device.hasDoubles) return;
+    std::vector<uint32_t> corrected(p.n);
+    for (size_t c = 0; c < corrected.size(); ++c) {
+        uint32_t sum = 0;
+        for (size_t k = 0; k < p.k; ++k) sum += static_cast<uint32_t>(static_cast<int32_t>(b.as<int8_t>()[c * p.k + k]));
+        corrected[c] = 0U - p.zeroA * sum;
+        if (product.hasBias) corrected[c] += static_cast<uint32_t>(builder.setup().in(bias).as<int32_t>()[c]);
+    }
+    product.bias = builder.constant(std::span<const uint32_t>(corrected));
+    product.hasBias = product.isPacked = true;
+    p.k /= 4;
 }
 
 Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, const Tensor& b, Product product)
@@ -57,11 +82,13 @@ Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, cons
     ProductParameters& p = product.p;
     if (p.k > kMostTrips) return unsupported("sums of more than 60000 products");
     const bool isReal = isFloat(a.dtype), isShared = !builder.device().isSoftware();
-    const Tile tile = isShared ? sharedTile(p, product.batches) : Tile{p.m == 1 ? 1U : 8U, p.n == 1 ? 1U : 8U, 1, 4};
+    Tile tile = isShared ? sharedTile(p, product.batches) : Tile{p.m == 1 ? 1U : 8U, p.n == 1 ? 1U : 8U, 1, 4};
+    if (product.isPacked && tile.rows == 8) tile.depth = 8; // words of four
     const auto [rows, columns, slices, depth] = tile;
     const bool isPlain = *storeA == storeF32 && *storeB == storeF32 && !product.transposedA;
     const bool hasFours = product.hasWindows ? p.channels % 4 == 0 : p.k % 4 == 0; // of A, side by side
-    const bool readsFours = isReal && (isShared || columns >= 4) && isPlain && hasFours && (product.columnsOfB || p.n % 4 == 0);
+    const bool readsFours =
+        product.isPacked || (isReal && (isShared || columns >= 4) && isPlain && hasFours && (product.columnsOfB || p.n % 4 == 0));
     std::array<uint32_t, 3> groups = {0, 1, product.batches};
     if (isShared) {
         groups[0] = tilesAlong(p.n, 16 * columns);
@@ -74,7 +101,9 @@ Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, cons
     std::vector<uint32_t> push(sizeof(p) / 4);
     std::memcpy(push.data(), &p, sizeof(p));
     const Place stage = product.stages.empty() ? product.a : builder.constant(std::span<const uint32_t>(product.stages));
-    LS_CHECK_OK(builder.add(product.stage == 2 ? Shader::matmulDouble : Shader::matmul,
+    LS_CHECK_OK(builder.add(product.isPacked     ? Shader::matmulPacked
+                            : product.stage == 2 ? Shader::matmulDouble
+                                                 : Shader::matmul,
                             {isReal ? inFloat : inInt, *storeA, *storeB, *out, isShared ? 1U : 0U, rows, columns,
                              product.columnsOfB ? 1U : 0U, product.hasWindows ? 1U : 0U, product.hasBias ? 1U : 0U, product.stage,
                              product.transposedA ? 1U : 0U, readsFours ? 1U : 0U, slices, depth},
@@ -127,6 +156,7 @@ Result<PreparedKernel> planFullyConnected(const KernelSetup& setup, const Kernel
     product.p.k = static_cast<uint32_t>(filter[1]);
     if (product.p.n == 0) return builder.done();
     product.p.m = static_cast<uint32_t>(setup.out(0).elementCount() / filter[0]);
+    pack(builder, setup.in(0), setup.in(1), 2, product);
     return plannedProduct(std::move(builder), setup.in(0), setup.in(1), std::move(product));
 }
 
@@ -187,6 +217,7 @@ Result<PreparedKernel> planConvolution(const KernelSetup& setup, const KernelLin
     p.dilations = static_cast<uint32_t>(y.dilation | x.dilation << 16);
     p.paddingY = static_cast<uint32_t>(y.paddingBefore(out[1]));
     p.paddingX = static_cast<uint32_t>(x.paddingBefore(out[2]));
+    pack(builder, setup.in(0), setup.in(1), 2, product);
     return plannedProduct(std::move(builder), setup.in(0), setup.in(1), std::move(product));
 }
 

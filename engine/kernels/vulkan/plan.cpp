@@ -9,6 +9,7 @@
 #include "loop_shared_spirv.h"
 #include "loop_spirv.h"
 #include "matmul_double_spirv.h"
+#include "matmul_packed_spirv.h"
 #include "matmul_spirv.h"
 #include "predicate_spirv.h"
 #include "reduce_spirv.h"
@@ -111,11 +112,17 @@ Error unsupported(std::string why) { return Error(ErrorCode::unsupported, std::m
 
 const ShaderCode& shaderCode(Shader shader)
 {
-    static const ShaderCode kShaders[] = {{"elementwise", elementwiseWords, 4}, {"copy", copyWords, 3},
-                                          {"reduce", reduceWords, 2},           {"rows", rowsWords, 2},
-                                          {"matmul", matmulWords, 5},           {"matmul_double", matmul_doubleWords, 5},
-                                          {"window", windowWords, 5},           {"loop", loopWords, 1},
-                                          {"loop_group", loop_groupWords, 1},   {"loop_shared", loop_sharedWords, 1},
+    static const ShaderCode kShaders[] = {{"elementwise", elementwiseWords, 4},
+                                          {"copy", copyWords, 3},
+                                          {"reduce", reduceWords, 2},
+                                          {"rows", rowsWords, 2},
+                                          {"matmul", matmulWords, 5},
+                                          {"matmul_double", matmul_doubleWords, 5},
+                                          {"matmul_packed", matmul_packedWords, 5},
+                                          {"window", windowWords, 5},
+                                          {"loop", loopWords, 1},
+                                          {"loop_group", loop_groupWords, 1},
+                                          {"loop_shared", loop_sharedWords, 1},
                                           {"predicate", predicateWords, 4}};
     return kShaders[static_cast<size_t>(shader)];
 }

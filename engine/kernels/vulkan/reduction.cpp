@@ -96,9 +96,12 @@ Result<PreparedKernel> planReduction(const KernelSetup& setup, const KernelLine&
     p.count = static_cast<uint32_t>(count);
     p.ranks = static_cast<uint32_t>(kept.sizes.size() + 16 * reduced.sizes.size());
     p.reduceCount = static_cast<uint32_t>(size);
+    const bool isSum = (line.code == reduceSum || line.code == reduceMean) && *store == storeF32;
+    const bool readsFours = isShared && isSum && reduced.steps.size() == 1 && reduced.steps[0] == 1 && size % 4 == 0;
     const Place in = builder.in(0);
-    LS_CHECK_OK(builder.addElements(Shader::reduce, {line.code, isFloat(input.dtype) ? inFloat : inLong, *store, *out, isShared ? 1U : 0U},
-                                    {in, PlanBuilder::out(0)}, wordsOf(p), isShared ? count * 256 : count));
+    LS_CHECK_OK(builder.addElements(
+        Shader::reduce, {line.code, isFloat(input.dtype) ? inFloat : inLong, *store, *out, isShared ? 1U : 0U, readsFours ? 1U : 0U},
+        {in, PlanBuilder::out(0)}, wordsOf(p), isShared ? count * 256 : count));
     return builder.done();
 }
 

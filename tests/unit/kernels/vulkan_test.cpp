@@ -187,9 +187,10 @@ TEST(VulkanKernels, giveWhatTheReferenceKernelsGive)
     EXPECT_GT(kinds, validates ? 20 : 60);
 }
 
-/// The operator on the host and on the device; empty: equal within the bound of its kernel.
-std::string differenceOf(const char* name, const std::vector<TestTensor>& operands, const AttributeList& attributes, const Shape& shape,
-                         const std::shared_ptr<VulkanDevice>& device)
+/// The operator on the host and on the device; empty: equal within the bound of its kernel. `like`: dtype, shape and scale of the result;
+/// operands from `constants` on are known beforehand.
+std::string differenceOf(const char* name, const std::vector<TestTensor>& operands, const AttributeList& attributes, const TestTensor& like,
+                         size_t constants, const std::shared_ptr<VulkanDevice>& device)
 {
     Operator op;
     op.kind = {"tfl", name};
@@ -200,7 +201,7 @@ std::string differenceOf(const char* name, const std::vector<TestTensor>& operan
     unknown = views;
     std::vector<const Tensor*> in, open;
     for (size_t i = 0; i < views.size(); ++i) {
-        unknown[i].data = nullptr;
+        if (i < constants) unknown[i].data = nullptr;
         in.push_back(&views[i]);
         open.push_back(&unknown[i]);
     }
@@ -209,8 +210,8 @@ std::string differenceOf(const char* name, const std::vector<TestTensor>& operan
     DeviceRuntime runtime(device);
     for (const bool isThere : {false, true}) {
         Tensor& result = results[isThere];
-        blocks[isThere].resize(byteSize(DType::f32, shape.elementCount()));
-        result = {blocks[isThere].data(), blocks[isThere].size(), DType::f32, shape, nullptr};
+        blocks[isThere].resize(byteSize(like.dtype, like.shape.elementCount()));
+        result = {blocks[isThere].data(), blocks[isThere].size(), like.dtype, like.shape, like.quantization.get()};
         Tensor* const out[] = {&result};
         const Tensor* const constOut[] = {&result};
         const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, isThere ? Profile::vulkan : Profile::reference);
@@ -221,8 +222,16 @@ std::string differenceOf(const char* name, const std::vector<TestTensor>& operan
         if (isThere) runtime.memory().hostBytes(result);
     }
     const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, Profile::vulkan);
-    const Comparison c = compareTensors(results[1], results[0], widenedTo({}, entry->bounds.of(DType::f32), results[0]));
+    const Comparison c = compareTensors(results[1], results[0], widenedTo({}, entry->bounds.of(like.dtype), results[0]));
     return c.equal ? "" : std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " differ, by up to " + std::to_string(c.maxAbs);
+}
+std::string differenceOf(const char* name, const std::vector<TestTensor>& operands, const AttributeList& attributes, const Shape& shape,
+                         const std::shared_ptr<VulkanDevice>& device)
+{
+    TestTensor like;
+    like.dtype = DType::f32;
+    like.shape = shape;
+    return differenceOf(name, operands, attributes, like, operands.size(), device);
 }
 
 // Tiles that are whole and that are not, read one and four elements at a time.
@@ -231,7 +240,8 @@ TEST(VulkanKernels, multiplyMatricesOfManySizes)
     const Result<std::shared_ptr<VulkanDevice>> device = VulkanDevice::opened();
     if (!device.ok()) GTEST_SKIP() << device.error().message();
     RandomOperands random(7);
-    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 5, 7}, {3, 1, 20}, {64, 64, 16}, {70, 36, 52}, {129, 130, 33}, {17, 200, 64}})
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{1, 5, 7}, {3, 1, 20}, {64, 64, 16}, {70, 36, 52}, {129, 130, 33}, {17, 200, 64}, {700, 2056, 20}})
         for (const int form : {0, 1, 2, 3}) {
             const bool adjX = (form & 1) != 0, adjY = (form & 2) != 0;
             AttributeList attributes;
@@ -247,6 +257,32 @@ TEST(VulkanKernels, multiplyMatricesOfManySizes)
                                                   random.tensor(DType::f32, Shape({n}))};
         EXPECT_EQ(differenceOf("fully_connected", operands, {}, Shape({m, n}), *device), "") << m << " " << n << " " << k;
     }
+}
+
+// Signed bytes whose rows are whole words are multiplied in fours where a GPU can; their zero point goes to the bias then.
+TEST(VulkanKernels, multiplyBytesOfManySizes)
+{
+    const Result<std::shared_ptr<VulkanDevice>> device = VulkanDevice::opened();
+    if (!device.ok()) GTEST_SKIP() << device.error().message();
+    RandomOperands random(9);
+    const auto scaled = [](double scale, int64_t zero) {
+        return std::make_shared<const Quantization>(Quantization::perTensor(static_cast<float>(scale), zero));
+    };
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 10, 64}, {65, 33, 48}, {30, 128, 20}, {130, 140, 256}, {700, 1030, 16}})
+        for (const bool hasBias : {true, false}) {
+            std::vector<TestTensor> operands = {random.tensor(DType::i8, Shape({m, k})), random.tensor(DType::i8, Shape({n, k}))};
+            operands[0].quantization = scaled(0.05, -7);
+            operands[1].quantization = scaled(0.02, 0);
+            if (hasBias) {
+                operands.push_back(random.tensor(DType::i32, Shape({n})));
+                operands[2].quantization = scaled(0.001, 0);
+            }
+            TestTensor like;
+            like.dtype = DType::i8;
+            like.shape = Shape({m, n});
+            like.quantization = scaled(0.4, 3);
+            EXPECT_EQ(differenceOf("fully_connected", operands, {}, like, 1, *device), "") << m << " " << n << " " << k << " " << hasBias;
+        }
 }
 
 TEST(VulkanKernels, convolveAsTheReferenceKernelDoes)
