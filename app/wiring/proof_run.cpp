@@ -10,6 +10,8 @@
 #include "app/wiring/tolerance.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/debug/reference/comparison_text.h"
+#include "engine/kernels/registry.h"
+#include "engine/observe/address_resolution.h"
 
 #include <algorithm>
 
@@ -172,6 +174,28 @@ std::vector<std::string> pairingLines(const ProofRequest& asked)
     return lines;
 }
 
+std::string whyOf(const ProofRequest& asked, const Proof& proof)
+{
+    if (asked.profile == asked.options.profile || !proof.first || asked.pair.model == nullptr) return {};
+    const Result<Address> address = parseAddress(proof.first->address);
+    if (!address.ok()) return {};
+    const Result<ResolvedAddress> place = resolveAddress(*asked.pair.model, *address);
+    if (!place.ok() || !place->op.valid()) return {};
+    const Graph& graph = asked.pair.model->graph(place->graph);
+    const Operator& op = graph.op(place->op);
+    const bool givesFloats = !op.results.empty() && isFloat(graph.value(op.results.front()).type.dtype);
+    for (const Profile profile : {asked.profile, asked.options.profile}) {
+        if (profile == Profile::reference) continue;
+        const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, profile);
+        if (!entry || entry->bounds.remark.empty()) continue;
+        std::string_view remark = entry->bounds.remark; // of integers; of floats
+        if (const size_t at = remark.find("; "); at != std::string_view::npos)
+            remark = givesFloats ? remark.substr(at + 2) : remark.substr(0, at);
+        return std::string(profileName(profile)) + "'s " + op.kind.name + ": " + std::string(remark);
+    }
+    return {};
+}
+
 std::vector<std::string> outcomeLines(const Console& console, const ProofRequest& asked, const ProofOutcome& outcome)
 {
     const Proof& proof = outcome.proof;
@@ -179,6 +203,7 @@ std::vector<std::string> outcomeLines(const Console& console, const ProofRequest
     if (proof.verdict == ProofVerdict::different && proof.first) {
         lines.push_back("refuted: " + verdictLine(proof));
         lines.push_back("  " + differenceLine(*proof.first));
+        if (const std::string why = whyOf(asked, proof); !why.empty()) lines.push_back("  " + why);
         if (proof.output && proof.output->address != proof.first->address)
             lines.push_back("  " + proof.output->address + ": " + differenceLine(*proof.output));
         const std::string inputs = inputsText(asked.pair.target, outcome.refuted);
@@ -228,6 +253,7 @@ void addProof(JsonWriter& json, const ProofRequest& asked, const ProofOutcome& o
     json.endArray().key("unpaired_there").beginArray();
     for (const std::string& name : pairing.unpairedThere) json.value(name);
     json.endArray();
+    if (const std::string why = isEqual ? "" : whyOf(asked, proof); !why.empty()) json.key("why").value(why);
     if (!isEqual) json.key(outcome.isMinimized ? "smallest" : "shown_by").value(inputsText(asked.pair.target, outcome.refuted));
 }
 

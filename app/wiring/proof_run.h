@@ -52,6 +52,8 @@ Result<ProofOutcome> proveAll(Console& console, const ProofRequest& asked);
 int exitCodeOf(const ProofOutcome& outcome);
 /// "exact", …, "undecided".
 std::string verdictWord(const ProofOutcome& outcome);
+/// Where two profiles of kernels part: what the kernel of the operator there does otherwise; empty: nothing that is known.
+std::string whyOf(const ProofRequest& asked, const Proof& proof);
 /// How many values pair, and which have no partner; then what came of it. Lines for people.
 std::vector<std::string> pairingLines(const ProofRequest& asked);
 std::vector<std::string> outcomeLines(const Console& console, const ProofRequest& asked, const ProofOutcome& outcome);

@@ -77,6 +77,9 @@ Result<PreparedKernel> prepareProduct(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, add) { registry.add({"tfl", "add", Profile::xnnpack, prepareSum<1>, "i8 u8", kExact}); }
-LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, sub) { registry.add({"tfl", "sub", Profile::xnnpack, prepareSum<-1>, "i8 u8", kExact}); }
-LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, mul) { registry.add({"tfl", "mul", Profile::xnnpack, prepareProduct, "i8 u8", kExact}); }
+static constexpr ErrorBounds kOneExponent = ErrorBounds(kExact).because(
+    "operands are scaled in fixed point with one exponent, and their sum rounded once: the reference rounds each of them, too");
+
+LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, add) { registry.add({"tfl", "add", Profile::xnnpack, prepareSum<1>, "i8 u8", kOneExponent}); }
+LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, sub) { registry.add({"tfl", "sub", Profile::xnnpack, prepareSum<-1>, "i8 u8", kOneExponent}); }
+LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, mul) { registry.add({"tfl", "mul", Profile::xnnpack, prepareProduct, "i8 u8", kFloatScale}); }

@@ -54,20 +54,27 @@ Result<PreparedKernel> prepareMatrixProduct(const KernelSetup& setup)
     return prepareProduct<prepareFullyConnected, 0, 1, true>(setup);
 }
 
-void add(KernelRegistry& registry, std::string_view name, Result<PreparedKernel> (*prepare)(const KernelSetup&))
+constexpr ErrorBounds kFloatScaleOrDynamic =
+    ErrorBounds(kExact).because("requantized by a float scale, rounded once and to even: the reference rounds twice in fixed point; floats "
+                                "on integer weights are quantized row by row with a zero point");
+
+void add(KernelRegistry& registry, std::string_view name, Result<PreparedKernel> (*prepare)(const KernelSetup&), ErrorBounds bounds)
 {
-    registry.add({"tfl", name, Profile::xnnpack, prepare, "i8 u8", kExact});
+    registry.add({"tfl", name, Profile::xnnpack, prepare, "i8 u8", bounds});
 }
 
 } // namespace
 
-LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, conv_2d) { add(registry, "conv_2d", prepareProduct<prepareConv2d, 0, 1, true>); }
+LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, conv_2d)
+{
+    add(registry, "conv_2d", prepareProduct<prepareConv2d, 0, 1, true>, kFloatScaleOrDynamic);
+}
 LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, depthwise_conv_2d)
 {
-    add(registry, "depthwise_conv_2d", prepareProduct<prepareDepthwise, 0, 1, false>);
+    add(registry, "depthwise_conv_2d", prepareProduct<prepareDepthwise, 0, 1, false>, kFloatScale);
 }
 LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, transpose_conv)
 {
-    add(registry, "transpose_conv", prepareProduct<prepareTransposeConv, 2, 1, false>);
+    add(registry, "transpose_conv", prepareProduct<prepareTransposeConv, 2, 1, false>, kFloatScale);
 }
-LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, fully_connected) { add(registry, "fully_connected", prepareMatrixProduct); }
+LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, fully_connected) { add(registry, "fully_connected", prepareMatrixProduct, kFloatScaleOrDynamic); }

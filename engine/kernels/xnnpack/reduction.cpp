@@ -18,9 +18,9 @@ template <Result<PreparedKernel> (*prepare)(const KernelSetup&)> Result<Prepared
 
 LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, mean)
 {
-    registry.add({"tfl", "mean", Profile::xnnpack, prepareRounded<prepareMean>, "i8 u8", kExact});
+    registry.add({"tfl", "mean", Profile::xnnpack, prepareRounded<prepareMean>, "i8 u8", kFloatScale});
 }
 LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, sum)
 {
-    registry.add({"tfl", "sum", Profile::xnnpack, prepareRounded<prepareSum>, "i8 u8", kExact});
+    registry.add({"tfl", "sum", Profile::xnnpack, prepareRounded<prepareSum>, "i8 u8", kFloatScale});
 }

@@ -86,9 +86,13 @@ Result<PreparedKernel> prepareLeakyRelu(const KernelSetup& setup)
 
 LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, quantize)
 {
-    registry.add({"tfl", "quantize", Profile::xnnpack, prepareQuantize, "f32 i8 u8", kExact});
+    registry.add({"tfl", "quantize", Profile::xnnpack, prepareQuantize, "f32 i8 u8",
+                  ErrorBounds(kExact).because("floats are multiplied by one over the scale and rounded to even, bytes by a factor with "
+                                              "eight bits behind the point: the reference divides, and rounds twice")});
 }
 LS_DEFINE_PROFILE_KERNELS(xnnpack, tfl, leaky_relu)
 {
-    registry.add({"tfl", "leaky_relu", Profile::xnnpack, prepareLeakyRelu, "i8 u8", kExact});
+    registry.add({"tfl", "leaky_relu", Profile::xnnpack, prepareLeakyRelu, "i8 u8",
+                  ErrorBounds(kExact).because(
+                      "factors have eight bits behind the point and results are rounded once: the reference rounds twice in fixed point")});
 }

@@ -12,6 +12,10 @@
 
 namespace loopscope {
 
+// Why results differ from the reference kernels', by a step here and there: told where two profiles are compared.
+inline constexpr ErrorBounds kFloatScale =
+    ErrorBounds(kExact).because("requantized by a float scale, rounded once and to even: the reference rounds twice in fixed point");
+
 /// 8-bit elements with one scale: what its quantized operators compute with.
 inline bool isQuantized8(const Tensor& tensor)
 {
