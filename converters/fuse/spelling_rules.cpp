@@ -136,8 +136,11 @@ std::vector<Rule> smoothFunctions()
         {.name = "softmax-of-log", .equality = kReal, .patterns = {"exp(log_softmax(x))"}, .replacement = "softmax(x) beta=1.0"},
         {.name = "squared-difference",
          .equality = kReal,
-         .patterns = {"square(sub(?x, ?y))", "pow(sub(?x, ?y), 2)", "prod(sq(sub(?x, ?y)))"},
-         .replacement = "squared_difference(?x, ?y)"},
+         .patterns = {"square(d:sub(?x, ?y))", "pow(d:sub(?x, ?y), 2)", "prod(sq(d:sub(?x, ?y)))"},
+         .replacement = "squared_difference(?x, ?y)", // the square of more has the largest number for infinity
+         .domainOf = "d",
+         .relation = "within",
+         .limit = 1e19},
         whereItHolds({.name = "log-of-softmax",
                       .patterns = {"log(s:softmax(x))"},
                       .replacement = "log_softmax(x)",

@@ -128,7 +128,8 @@ public:
     {
         m_view = new RowView("rewriteTable", tr("Rewrites"));
         m_view->setModel(&m_model);
-        m_view->setColumnWidths({120, 80, 110, 52}); // what it became is read first
+        m_view->setColumnWidths({120, 80, 230, 52});
+        m_view->setSharedColumn(1); // what it became is read first, then what it was made of
         m_stack = new EmptyStack(m_view, this);
         auto* const column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);

@@ -208,6 +208,7 @@ void PanelStrip::showHead()
         if (action->menu()) button->setPopupMode(QToolButton::InstantPopup);
         button->setIconSize(QSize(16, 16) * (100 + std::max(100, Theme::instance().textPercent())) / 200);
         button->setFocusPolicy(Qt::TabFocus);
+        if (action->icon().isNull()) button->setMinimumWidth(button->sizeHint().width()); // tabs scroll before a word is cut
         m_head->addWidget(button);
     }
 }

@@ -310,6 +310,12 @@ void RowView::hideFiguresBelow(int width)
     placeColumns();
 }
 
+void RowView::setSharedColumn(int column)
+{
+    m_shared = column;
+    placeColumns();
+}
+
 void RowView::setModel(QAbstractItemModel* model)
 {
     QTreeView::setModel(model);
@@ -332,7 +338,24 @@ void RowView::placeColumns()
         header()->resizeSection(column, width);
         used += width;
     }
+    if (m_shared > 0 && m_shared < columns) return shareColumns(used - header()->sectionSize(m_shared));
     header()->resizeSection(0, std::max(60, viewport()->width() - used));
+}
+
+/// `others`: what the columns beside the two take that share the rest.
+void RowView::shareColumns(int others)
+{
+    const int least = scaled(200), narrow = scaled(44);
+    for (int column = 1; column < header()->count() && viewport()->width() - others < least; ++column) {
+        const int width = header()->sectionSize(column), taken = std::min(width - narrow, least - viewport()->width() + others);
+        if (column == m_shared || header()->isSectionHidden(column) || width < scaled(100) || taken <= 0) continue;
+        header()->resizeSection(column, width - taken);
+        others -= taken;
+    }
+    const int rest = std::max(viewport()->width() - others, scaled(120)),
+              first = std::min(std::max(rest * 2 / 5, scaled(110)), scaled(280));
+    header()->resizeSection(0, first);
+    header()->resizeSection(m_shared, rest - first);
 }
 
 void RowView::resizeEvent(QResizeEvent* event)

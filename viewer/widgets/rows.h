@@ -74,6 +74,8 @@ public:
     void setHeaderVisible(bool visible) { header()->setVisible(visible); }
     /// Column 0 takes what is left; the others get these widths in logical pixels at 100 % text.
     void setColumnWidths(std::vector<int> widths);
+    /// The column shares with column 0 what the others leave; in a narrow view these give way first.
+    void setSharedColumn(int column);
     /// In a view that is narrower, measured in text, the names have all of it.
     void hideFiguresBelow(int width);
     void setModel(QAbstractItemModel* model) override;
@@ -100,10 +102,12 @@ protected:
 private:
     void restyle();
     void placeColumns();
+    void shareColumns(int others);
     bool isLinkAt(QPoint position) const;
 
     std::vector<int> m_widths;
     int m_leastWidth = 0; ///< with which the columns beside the names are shown
+    int m_shared = -1;    ///< the column that grows with the first
     bool m_tree = false;
 };
 

@@ -97,8 +97,8 @@ QJsonObject debugDataflow(int width)
 
 QJsonObject compare(int width)
 {
-    // In a narrow window the pictures give way to the table.
-    const int pane = std::clamp((width - 540) / 2, 200, 296), bars = width < 1200 ? 150 : 168;
+    // In a narrow window the pictures give way to the table; of a wide one they take half of what there is more.
+    const int pane = std::clamp((width - 540) / 2, 200, 296) + std::max(0, width - 1440) / 4, bars = width < 1200 ? 150 : 168;
     return column({498, 208}, 0,
                   {row({pane, bars, pane, 500}, 3,
                        {strip({"CompareA", "Graph"}), strip({"CompareStrip"}), strip({"CompareB"}),
