@@ -1,11 +1,11 @@
 // Kernels of TensorFlow's lookup tables: core/kernels/lookup_table_op.cc, lookup_table_init_op.cc, lookup_util.cc. Keys and values are kept
 // as the bytes of their elements. Files are those that the model has brought along: nothing else is read.
 #include "engine/kernels/cpu/state/tf_variables.h"
+#include "engine/kernels/cpu/text/tf_number.h"
 #include "engine/kernels/cpu/tf_assets.h"
 #include "engine/kernels/resources.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 using namespace loopscope;
@@ -129,12 +129,11 @@ Result<std::string> columnOf(std::string_view line, int64_t number, int64_t colu
     if (dtype == DType::string) return std::string(line);
     std::string element;
     LS_CHECK_OK((forDType<TypeList<int32_t, int64_t, float, double>>(dtype, [&]<typename T>() -> Status {
-        T value = {};
-        const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
-        if (error != std::errc() || end != line.data() + line.size() || line.empty())
+        const std::optional<T> value = tfNumber<T>(line);
+        if (!value)
             return invalidArgument("Field " + std::string(line) + " in line " + std::to_string(number) + " is not a valid " +
                                    std::string(tfTypeName(dtype)) + ".");
-        element.assign(reinterpret_cast<const char*>(&value), sizeof value);
+        element.assign(reinterpret_cast<const char*>(&*value), sizeof(T));
         return {};
     })));
     return element;

@@ -1,10 +1,10 @@
 // Kernels of TensorFlow's operators that take text and bytes apart: core/kernels/decode_csv_op.cc, string_split_op.cc, decode_raw_op.cc,
 // base64_ops.cc.
+#include "engine/kernels/cpu/text/tf_number.h"
 #include "engine/kernels/cpu/tf_assets.h"
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 using namespace loopscope;
 
@@ -47,15 +47,6 @@ Result<std::vector<std::string>> fieldsOf(std::string_view record, const CsvRule
     }
     if (record.ends_with(rules.delimiter)) fields.emplace_back();
     return fields;
-}
-
-template <typename T> bool parseNumber(const std::string& text, T& value)
-{
-    const size_t first = std::min(text.find_first_not_of(" \t"), text.size());
-    const std::string_view trimmed = std::string_view(text).substr(first, text.find_last_not_of(" \t") + 1 - first);
-    const std::string_view digits = trimmed.starts_with('+') ? trimmed.substr(1) : trimmed;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
 }
 
 /// Column k of all records becomes result k; a field that is empty, or na_value, is the column's default.
@@ -105,11 +96,11 @@ Status runDecodeCsv(const KernelArgs& args)
         LS_CHECK_OK(tfAllocate(args, k, args.in(0).shape));
         LS_CHECK_OK((forDType<TypeList<float, double, int32_t, int64_t>>(otherwise.dtype, [&]<typename T>() -> Status {
             for (size_t r = 0; r < rows.size(); ++r) {
-                T& value = args.out(k).as<T>()[r];
-                if (isMissing(fieldOf(r))) value = *otherwise.as<T>();
-                else if (!parseNumber(fieldOf(r), value))
+                const std::optional<T> number = isMissing(fieldOf(r)) ? *otherwise.as<T>() : tfNumber<T>(fieldOf(r));
+                if (!number)
                     return invalidArgument("Field " + std::to_string(k) + " in record " + std::to_string(r) + " is not a valid " +
                                            std::string(tfTypeName(otherwise.dtype)) + ": " + fieldOf(r));
+                args.out(k).as<T>()[r] = *number;
             }
             return {};
         })));

@@ -1,12 +1,12 @@
 // Kernels of TensorFlow's strings, and of the operators that tell people something: core/kernels/as_string_op.cc, substr_op.cc,
 // logging_ops.cc; the words for values are those of core/framework/tensor.cc (SummarizeValue).
 #include "engine/kernels/cpu/text/fingerprint.h"
+#include "engine/kernels/cpu/text/tf_number.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/resources.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -347,14 +347,11 @@ Status runToNumber(const KernelArgs& args)
 {
     LS_TRY(const auto strings, readStrings(args.in(0)));
     LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
-    return forDType<TypeList<float, double, int32_t, int64_t>>(args.out(0).dtype, [&]<typename T>() -> Status {
+    return forDType<TypeList<float, double, int32_t, int64_t, uint32_t, uint64_t>>(args.out(0).dtype, [&]<typename T>() -> Status {
         for (size_t i = 0; i < strings.size(); ++i) {
-            const size_t from = strings[i].find_first_not_of(" \t\n");
-            const size_t to = strings[i].find_last_not_of(" \t\n");
-            const std::string_view s = from == std::string_view::npos ? std::string_view() : strings[i].substr(from, to - from + 1);
-            const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), args.out(0).as<T>()[i]);
-            if (error != std::errc() || end != s.data() + s.size())
-                return invalidArgument("StringToNumberOp could not correctly convert string: " + std::string(strings[i]));
+            const std::optional<T> number = tfNumber<T>(strings[i]);
+            if (!number) return invalidArgument("StringToNumberOp could not correctly convert string: " + std::string(strings[i]));
+            args.out(0).as<T>()[i] = *number;
         }
         return {};
     });
@@ -433,6 +430,6 @@ LS_TF_KERNEL(StringStrip, runStrip, "str")
 LS_TF_KERNEL(StringLength, runLength, "str")
 LS_TF_KERNEL(Substr, runSubstr, "str")
 LS_TF_KERNEL(AsString, runAsString, "numbers bool str")
-LS_TF_KERNEL(StringToNumber, runToNumber, "f32 f64 i32 i64")
+LS_TF_KERNEL(StringToNumber, runToNumber, "f32 f64 i32 i64 u32 u64")
 LS_TF_KERNEL(ReduceJoin, runReduceJoin, "str")
 LS_TF_KERNEL(StringToHashBucketFast, runHashBucket, "str")
