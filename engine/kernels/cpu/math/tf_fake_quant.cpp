@@ -94,10 +94,10 @@ Status runFakeQuantGradient(const KernelArgs& args)
         const size_t c = static_cast<size_t>(i) % grids.size();
         const Grid& grid = grids[c];
         const bool inside = grid.scale == 0 || grid.holds(in[i]);
-        out[i] = inside ? gradients[i] : 0;
+        out[i] = gradients[i] * (inside ? 1 : 0); // TensorFlow multiplies, too: an infinite gradient becomes NaN
         if (grid.scale == 0) continue;
-        if (in[i] < grid.least) below[c] += gradients[i];
-        if (in[i] > grid.most) above[c] += gradients[i]; // a NaN is neither
+        below[c] += gradients[i] * (in[i] < grid.least ? 1 : 0);
+        above[c] += gradients[i] * (in[i] > grid.most ? 1 : 0); // a NaN is neither
     }
     if (!hasRangeOperands(args)) return {};
     for (const int k : {1, 2}) {
