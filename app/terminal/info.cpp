@@ -7,6 +7,7 @@
 #include "app/wiring/model_summary.h"
 #include "engine/api/machine.h"
 #include "engine/base/memory_shares.h"
+#include "engine/base/swapped_bytes.h"
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
@@ -364,6 +365,19 @@ Result<std::string> aboutFrame(Terminal& terminal)
            std::to_string(frame.enteredAtStep) + "\n  next " + operatorLabelOf(terminal.model(), frame.graph, frame.next) + "\n";
 }
 
+/// Where values lie that are kept for long; nothing, where there are none.
+std::string keptValues()
+{
+    std::string out;
+    const SwapShares shares = swapShares();
+    if (isSwapping())
+        out += "elements of stacks, lists and arrays: " + formatBytes(shares.inMemory) + " in memory, " + formatBytes(shares.onDisk) +
+               " on disk, which takes " + formatBytes(shares.written) + "\n";
+    if (const int64_t device = MemoryShares::all().device.load(); device > 0)
+        out += "memory of devices " + formatBytes(static_cast<uint64_t>(device)) + "\n";
+    return out;
+}
+
 Result<std::string> aboutMemory(Terminal& terminal)
 {
     return terminal.ask([](Inspector& inspector) {
@@ -382,7 +396,7 @@ Result<std::string> aboutMemory(Terminal& terminal)
         return plural(values, "computed value") + " on the stack, " + formatBytes(live) + "\nsaved states " +
                formatBytes(inspector.savedStates().bytes) + "\npacked weights " +
                formatBytes(static_cast<uint64_t>(MemoryShares::all().packedWeights.load())) + ", scratch memory of kernels " +
-               formatBytes(static_cast<uint64_t>(MemoryShares::all().scratch.load())) + "\n";
+               formatBytes(static_cast<uint64_t>(MemoryShares::all().scratch.load())) + "\n" + keptValues();
     });
 }
 

@@ -4,6 +4,7 @@
 #include "app/terminal/terminal.h"
 #include "engine/api/machine.h"
 #include "engine/base/memory_shares.h"
+#include "engine/base/swapped_bytes.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/observe/address_names.h"
 
@@ -220,6 +221,12 @@ Status aboutSaved(Terminal& terminal)
         terminal.answer()
             .field("packed_weights", MemoryShares::all().packedWeights.load())
             .field("scratch", MemoryShares::all().scratch.load());
+        const SwapShares shares = swapShares();
+        terminal.answer()
+            .field("kept_in_memory", static_cast<int64_t>(shares.inMemory))
+            .field("kept_on_disk", static_cast<int64_t>(shares.onDisk))
+            .field("kept_file", static_cast<int64_t>(shares.written))
+            .field("device", MemoryShares::all().device.load());
     });
 }
 

@@ -1,4 +1,5 @@
-// What kernels hold beside values: the bytes of packed weights and of scratch memory, counted for whoever asks where memory went.
+// What is held beside values in memory: the bytes of packed weights, of scratch memory of kernels, and of what devices have given, counted
+// for whoever asks where memory went.
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,7 @@ namespace loopscope {
 
 /// Bytes of the whole process. Safe from any thread.
 struct MemoryShares {
-    std::atomic<int64_t> packedWeights = 0, scratch = 0;
+    std::atomic<int64_t> packedWeights = 0, scratch = 0, device = 0;
 
     static MemoryShares& all()
     {

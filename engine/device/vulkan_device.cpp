@@ -1,6 +1,7 @@
 #include "engine/device/vulkan_device.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/memory_shares.h"
 #include "engine/device/vulkan_handles.h"
 
 #include <algorithm>
@@ -81,6 +82,7 @@ VulkanDevice::~VulkanDevice()
         for (const DeviceBlock& block : h.blocks) {
             vkDestroyBuffer(h.device, block.buffer, nullptr);
             vkFreeMemory(h.device, block.memory, nullptr);
+            MemoryShares::all().device -= static_cast<int64_t>(block.bytes);
         }
         vkDestroyDevice(h.device, nullptr);
     }
@@ -236,6 +238,7 @@ Result<DeviceBlock> VulkanHandles::newBlock(uint64_t bytes)
                      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                          VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                      VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT));
+    MemoryShares::all().device += static_cast<int64_t>(bytes);
     return block;
 }
 

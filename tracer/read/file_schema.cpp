@@ -96,6 +96,10 @@ Status createViews(Database& database)
             database.execute("CREATE TEMP VIEW presence AS WITH RECURSIVE b(block) AS (SELECT (SELECT min(id) FROM event) / 4096 UNION ALL "
                              "SELECT block + 1 FROM b WHERE block < (SELECT max(id) FROM event) / 4096) SELECT o.id AS op, b.block FROM "
                              "op o CROSS JOIN b"));
+    LS_TRY(const int64_t places, database.integer("SELECT count(*) FROM main.sqlite_schema WHERE name = 'memory'"));
+    if (places == 0) // before schema 4 nobody looked
+        LS_CHECK_OK(
+            database.execute("CREATE TEMP VIEW memory AS SELECT 0 AS event, 0 AS memory, 0 AS disk, 0 AS file, 0 AS device WHERE 0"));
     for (const TraceView& view : traceViews())
         LS_CHECK_OK(database.execute(std::string("CREATE TEMP VIEW ") + view.name + " AS " + view.sql));
     return {};

@@ -124,6 +124,7 @@ Status TraceWriter::start()
     LS_CHECK_OK(prepare(m_sql.digest, "INSERT OR REPLACE INTO digest VALUES (?, ?)"));
     LS_CHECK_OK(prepare(m_sql.clock, "INSERT OR REPLACE INTO clock VALUES (?, ?)"));
     LS_CHECK_OK(prepare(m_sql.gap, "INSERT INTO gap VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET last = max(last, ?3)"));
+    LS_CHECK_OK(prepare(m_sql.memory, "INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.print, "INSERT OR REPLACE INTO print VALUES (?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.alert, "INSERT INTO alert VALUES (?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.call, "INSERT INTO call VALUES (?, ?, ?, ?, ?, ?)"));
@@ -151,7 +152,9 @@ void TraceWriter::loop()
             stopping = m_stop;
         }
         const uint64_t taken = ring.consume(4096, [this](const RingSlot& slot) { take(slot); });
-        if (isBatchDue(nowNs()) || (stopping && taken == 0)) commit();
+        const int64_t now = nowNs();
+        lookWhereValuesAre(now);
+        if (isBatchDue(now) || (stopping && taken == 0)) commit();
         if (taken >= 1024) {
             idle = std::chrono::microseconds(500);
             continue;
@@ -329,6 +332,7 @@ void TraceWriter::commit()
     m_digests.clear();
     m_presence.clear();
     m_gaps.clear();
+    m_places.clear();
     m_items.clear();
     m_lastRow = &m_ignoredRow;
     m_blobBytes = 0;
@@ -385,6 +389,7 @@ Status TraceWriter::writeBatch()
         LS_CHECK_OK(m_sql.presence.run());
     }
     for (const GapRecord& gap : m_gaps) LS_CHECK_OK(writeGap(gap));
+    LS_CHECK_OK(writePlaces());
     if (m_run.id != 0) {
         m_sql.clock.bind(1, m_nextEvent);
         m_sql.clock.bind(2, nowNs() - m_run.startNs);
@@ -455,14 +460,6 @@ Status TraceWriter::write(const AccessItem& item)
     else bindNumber(m_sql.access, 6, item.flags, item.lo);
     bindIf(m_sql.access, 7, (item.flags & kHasContent) != 0, item.content);
     return m_sql.access.run();
-}
-
-Status TraceWriter::write(const PrintItem& item)
-{
-    m_sql.print.bind(1, item.event);
-    m_sql.print.bind(2, item.stream);
-    m_sql.print.bind(3, item.text);
-    return m_sql.print.run();
 }
 
 Status TraceWriter::write(const AlertItem& item)

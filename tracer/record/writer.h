@@ -35,6 +35,12 @@ struct WriterOptions {
     const CancelFlag* cancel = nullptr;
 };
 
+/// Bytes of values that are kept for long.
+struct ValuePlaces {
+    int64_t memory = 0, disk = 0, file = 0, device = 0;
+    bool operator==(const ValuePlaces&) const = default;
+};
+
 class TraceWriter {
 public:
     TraceWriter(std::unique_ptr<Database> database, WriterOptions options);
@@ -65,7 +71,7 @@ private:
     };
     struct Statements {
         Statement presence, insertEvents, insertInvocations, closeInvocation, output, abnormal, reshape, access, blob, findBlob, chunk,
-            digest, clock, gap, print, alert, call, run, endRun, feed, placement, pages;
+            digest, clock, gap, memory, print, alert, call, run, endRun, feed, placement, pages;
     };
 
     void loop();
@@ -85,6 +91,8 @@ private:
     Status write(const RunItem& item);
     Status write(const RunEndItem& item);
     Status writeGap(const GapRecord& gap);
+    void lookWhereValuesAre(int64_t now);
+    Status writePlaces();
     void notePresence(int32_t op, int64_t block);
     void takeGap(const GapRecord& gap);
     void dropSteps(int64_t first, int64_t last);
@@ -120,6 +128,9 @@ private:
     std::vector<std::pair<int64_t, int64_t>> m_presence; ///< rows to come: operator, block
     std::vector<int64_t> m_latestBlock;                  ///< by operator: the newest of its rows
     std::vector<GapRecord> m_gaps;
+    std::vector<std::pair<int64_t, ValuePlaces>> m_places; ///< next event, where values were then
+    ValuePlaces m_lastPlaces;
+    int64_t m_lookedAt = 0;
     std::vector<std::unique_ptr<Item>> m_items;
     EventRow* m_lastRow = nullptr; ///< where a RangeRecord belongs
     EventRow m_ignoredRow;

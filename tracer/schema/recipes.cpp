@@ -245,6 +245,9 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
     {"rate", "How many steps per second, over time?", "",
      "SELECT event, ns / 1e9 AS s, (event - lag(event) OVER w) * 1e9 / (ns - lag(ns) OVER w) AS per_s FROM clock "
      "WINDOW w AS (ORDER BY event)"},
+    {"kept-values", "Where did kept values lie over time: in memory, on disk, on a device?", "run",
+     "SELECT m.event - r.base AS step, m.memory, m.disk, m.file, m.device FROM memory m JOIN run r ON m.event BETWEEN r.first AND "
+     "coalesce(r.last + 1, m.event) WHERE r.id = :run ORDER BY m.event"},
     {"incomplete", "Is this recording whole?", "", "SELECT id, state, error FROM run WHERE state <> 'complete'"},
 });
 
@@ -259,7 +262,7 @@ constexpr std::array<std::string_view, kTopics.size()> kOfTopic = {
     "last-change ranges saturated all-zero constant-tensors shape-changes variable-history ",
     " slowest-ops slowest-kinds time-per-graph macs-per-second loop-slowest-iterations rate ",
     " first-difference branch-differences trip-differences ",
-    " runs models origins stored-bytes shared-values gaps alerts incomplete ",
+    " runs models origins stored-bytes shared-values kept-values gaps alerts incomplete ",
 };
 
 #undef LS_PATH_OF

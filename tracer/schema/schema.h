@@ -10,7 +10,7 @@
 
 namespace loopscope {
 
-inline constexpr int kTraceSchema = 3;
+inline constexpr int kTraceSchema = 4;
 /// PRAGMA application_id of a trace: "LSTR".
 inline constexpr int kTraceApplicationId = 0x4C535452;
 /// The oldest loopscope that reads what this one writes, and this one.

@@ -212,6 +212,13 @@ constexpr TraceColumn kClock[] = {
     {"event", I, kRequired, "id of the next event at the time of the commit"},
     {"ns", I, kRequired, "since the start of the run, ns"},
 };
+constexpr TraceColumn kMemory[] = {
+    {"event", I, kRequired, "id of the next event, about then"},
+    {"memory", I, kRequired, "bytes of elements of stacks, lists and arrays that may go to disk, and are in memory"},
+    {"disk", I, kRequired, "bytes of those that are on disk, as large as they are in memory"},
+    {"file", I, kRequired, "bytes that they take in the file, compressed"},
+    {"device", I, kRequired, "bytes of memory that devices have given"},
+};
 constexpr TraceColumn kGap[] = {
     {"run", I, kRequired, "→ run"},
     {"first", I, kRequired, "first step without an event row"},
@@ -312,6 +319,8 @@ constexpr std::array kTables = std::to_array<TraceTable>({
     {"chunk", "The bytes of blobs.", kChunk, "id", false},
     {"digest", "A rolling hash, so that equal beginnings of two runs are skipped unread.", kDigest, "last", false},
     {"clock", "One row per commit.", kClock, "event", false},
+    {"memory", "Where values lay that are kept for long, whenever that had changed, every 10 ms at most. Since schema 4.", kMemory, "event",
+     false, 4},
     {"gap", "Steps that have no event rows.", kGap, "run, first", true},
     {"print", "What the model said: TensorFlow's Print operators. Since schema 2.", kPrint, "event", false, 2},
     {"alert", "What the recorder warned about.", kAlert, "id", false},

@@ -62,14 +62,14 @@ TEST(Reader, survivesTruncationAndDamage)
 TEST(Reader, refusesFilesThatNeedANewerVersion)
 {
     Recording r = record(optionsFor(tracePath()));
-    edit(r, "PRAGMA user_version = 3; UPDATE meta SET value = '3' WHERE key = 'schema'");
+    edit(r, "PRAGMA user_version = 4; UPDATE meta SET value = '4' WHERE key = 'schema'");
     EXPECT_NE(r.reader, nullptr) << "added columns keep old readers working";
     r.reader.reset();
     Recording newer = record(optionsFor(tracePath("newer.lstrace")));
     const std::string path = newer.path;
     newer.reader.reset();
-    change(path, "PRAGMA user_version = 4; UPDATE meta SET value = '0.4' WHERE key = 'minimum_reader'");
-    EXPECT_EQ(openError(path), path + ": schema 4 needs loopscope 0.4 or later; this is 0.1");
+    change(path, "PRAGMA user_version = 5; UPDATE meta SET value = '0.4' WHERE key = 'minimum_reader'");
+    EXPECT_EQ(openError(path), path + ": schema 5 needs loopscope 0.4 or later; this is 0.1");
 }
 
 TEST(Reader, allowsReadingOnly)

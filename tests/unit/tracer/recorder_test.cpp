@@ -76,7 +76,7 @@ TEST(Recorder, leavesOneFileWithoutAJournal)
     EXPECT_TRUE(r.reader->isIndexed());
     EXPECT_EQ(r.reader->note(), "");
     EXPECT_EQ(r.rows("SELECT value FROM meta WHERE key = 'complete'"), std::vector<std::string>{"1"});
-    EXPECT_EQ(r.number("SELECT count(*) FROM recipe"), 51);
+    EXPECT_EQ(r.number("SELECT count(*) FROM recipe"), 52);
 }
 
 TEST(Recorder, levelControlKeepsLoopsAndBranchesOnly)
