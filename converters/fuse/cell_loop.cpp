@@ -206,6 +206,8 @@ void CellLoop::limits(const Graph& cond, ValueId condition, std::vector<std::opt
 
 std::string CellLoop::countSteps()
 {
+    const Shape shape = m_graph.value(m_site.behindIdentities(m_sequence)).type.dynamicShape();
+    if (shape.rank() != 3 || shape[0] < 0) return "the length of the sequence is not known";
     std::vector<std::optional<int64_t>> found;
     limits(*m_cond, m_cond->outputs[0].value, found, 0);
     int64_t steps = INT64_MAX;
@@ -213,8 +215,7 @@ std::string CellLoop::countSteps()
         if (!limit) return "how often the loop goes round is not known";
         steps = std::min(steps, *limit);
     }
-    const Shape shape = m_graph.value(m_site.behindIdentities(m_sequence)).type.dynamicShape();
-    if (!shape.isStatic() || shape.rank() != 3) return "the length of the sequence is not known";
+    if (!shape.isStatic()) return "the shape of the sequence is not known";
     if (shape[0] != steps || steps < 1)
         return "the loop goes round " + std::to_string(steps) + " times, the sequence has " + std::to_string(shape[0]) + " steps";
     m_shape = shape;

@@ -40,6 +40,9 @@ LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::v
 /// The same for a cell that begins with zeros, which converters take out: h' = sigmoid(o) · act(sigmoid(i) · act(z)).
 LstmCellMatch matchFirstLstmCell(const Graph& graph, ValueId nextOutput);
 
+/// Why a cell behind which a choice lies is none.
+inline constexpr const char* kMaskedSteps = "masked steps: a state is kept where a mask says so";
+
 /// A GRU's cell: h' = z · h + (1 − z) · tanh(n), z and r = sigmoid(parts of both sums), n = part of one + r · part of the other.
 struct GruCellMatch {
     ValueId x;

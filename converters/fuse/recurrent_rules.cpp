@@ -25,7 +25,7 @@ public:
             if (findAttribute(m_site.editor().graph().attributes, mark) != nullptr) return Outcome::nothing(); // its mark decides
         if (const Outcome outcome = findCell(); !outcome.label.empty()) return outcome;
         if (m_wantsGru || m_gru.isFound) return m_wantsGru && m_gru.isFound ? readGru() : Outcome::nothing();
-        if (m_output < 0) return m_isMasked ? refused("masked steps: a state is kept where a mask says so") : Outcome::nothing();
+        if (m_output < 0) return m_isMasked ? refused(kMaskedSteps) : Outcome::nothing();
         return readLstm();
     }
 
@@ -48,6 +48,10 @@ private:
             if (producer != nullptr && neutralKind(producer->kind) == "select" && producer->inputs.size() == 3) {
                 const LstmCellMatch inner = matchLstmCell(body, producer->inputs[1], {});
                 m_isMasked = m_isMasked || inner.nextCell.valid();
+                if (matchGruCell(body, producer->inputs[1], argument).isFound) {
+                    if (!m_site.isForCircle()) return Outcome::labelled("GRU");
+                    if (m_wantsGru) return Outcome::declined(kGru, kMaskedSteps);
+                }
                 continue;
             }
             LstmCellMatch cell = matchLstmCell(body, m_loop.next(k), {argument});

@@ -96,13 +96,27 @@ public:
             m_cell.isFound = m_cell.isFound && m_cell.recurrent.left.valid();
             m_output = k;
         }
-        if (!m_cell.isFound) return Outcome::nothing();
+        if (!m_cell.isFound) return isMasked() ? Outcome::declined(kTo, kMaskedSteps) : Outcome::nothing();
         for (const auto& find : {&RnnReader::findLayer, &RnnReader::readWeights})
             if (std::string reason = (this->*find)(); !reason.empty()) return Outcome::declined(kTo, std::move(reason));
         return write();
     }
 
 private:
+    /// Whether a choice lies between the cell and the state.
+    bool isMasked() const
+    {
+        const Graph& body = m_loop.body();
+        for (size_t k = 0; k < m_loop.count(); ++k) {
+            const Operator* const choice = producerIn(body, m_loop.next(k));
+            if (choice == nullptr || neutralKind(choice->kind) != "select" || choice->inputs.size() != 3) continue;
+            const auto isState = [&](ValueId left) { return left == m_loop.argument(k); };
+            for (const size_t side : {1, 2})
+                if (matchRnnCell(body, choice->inputs[side], isState).recurrent.left.valid()) return true;
+        }
+        return false;
+    }
+
     std::string findLayer()
     {
         if (std::string reason = m_loop.unfitState(m_output, "the state"); !reason.empty()) return reason;
