@@ -274,7 +274,17 @@ void packPanels(const float* weights, int64_t rows, int64_t depth, int64_t rowSt
     for (int64_t row = 0; row < rows; row += kTileColumns, panels += depth * kTileColumns) {
         const int64_t count = std::min(kTileColumns, rows - row);
         const float* const from = weights + row * rowStride;
-        for (int64_t d = 0; d < depth; ++d) {
+        int64_t d = 0;
+        // Whole lines of a cache at a time: rows a large power of two apart share the few places that their addresses allow.
+        if (elementStride == 1 && count == kTileColumns)
+            for (; d + kTileColumns <= depth; d += kTileColumns) {
+                float block[kTileColumns][kTileColumns];
+                for (int64_t r = 0; r < kTileColumns; ++r) std::memcpy(block[r], from + r * rowStride + d, sizeof(block[r]));
+                float* const to = panels + d * kTileColumns;
+                for (int64_t i = 0; i < kTileColumns; ++i)
+                    for (int64_t r = 0; r < kTileColumns; ++r) to[i * kTileColumns + r] = block[r][i];
+            }
+        for (; d < depth; ++d) {
             float* const to = panels + d * kTileColumns;
             for (int64_t r = 0; r < count; ++r) to[r] = from[r * rowStride + d * elementStride];
             for (int64_t r = count; r < kTileColumns; ++r) to[r] = 0.0F;
