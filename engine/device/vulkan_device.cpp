@@ -273,6 +273,12 @@ Status VulkanHandles::submit(std::span<const VkCommandBuffer> commands, VkFence 
     return checked(vkQueueSubmit(queue, 1, &info, fence), "submitting work");
 }
 
+void VulkanHandles::settle()
+{
+    const std::lock_guard lock(mutex);
+    vkQueueWaitIdle(queue);
+}
+
 Status VulkanHandles::await(VkFence fence)
 {
     const int64_t until = nowNs() + kPollNs;

@@ -73,6 +73,8 @@ struct VulkanHandles {
     void release(HostBuffer& buffer) const;
     Result<DeviceBlock> newBlock(uint64_t bytes);
     Status submit(std::span<const VkCommandBuffer> commands, VkFence fence);
+    /// Everything that was submitted is done.
+    void settle();
     /// Polls for as long as that is quicker than sleeping, then sleeps.
     Status await(VkFence fence);
 

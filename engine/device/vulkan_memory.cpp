@@ -13,7 +13,9 @@ constexpr uint64_t kStagingBytes = uint64_t{1} << 20; ///< to begin with
 constexpr uint64_t kMostStaging = uint64_t{32} << 20; ///< unless one tensor is larger
 /// Work is handed to the device when so much is recorded, so that it begins while the host still records.
 constexpr uint64_t kMostRecorded = 4096;
-constexpr uint32_t kMostTimed = 256;                  ///< launches of a submission whose time is taken
+constexpr uint32_t kMostTimed = 256; ///< launches of a submission whose time is taken
+/// A GPU gets what is recorded in pieces, each so many times as large as the one before, and works while the host goes on recording.
+constexpr uint64_t kFirstPiece = 4, kPieceGrowth = 2;
 constexpr size_t kMostAccesses = 32;                  ///< that are compared one by one before launches wait for each other anyway
 constexpr uint64_t kMostFetched = uint64_t{64} << 10; ///< that a GPU's shader copies for the host
 constexpr ShaderCode kFetch = {"fetch", fetchWords, 2};
@@ -27,11 +29,15 @@ struct VulkanMemory::Recorder {
     VkCommandBuffer repeated = VK_NULL_HANDLE; ///< the other one while isRepeating
     VkFence fence = VK_NULL_HANDLE;
     HostBuffer up, down;
-    uint64_t used = 0;                    ///< of `up`
-    uint64_t recorded = 0;                ///< launches
-    uint32_t repeats = 0;                 ///< of `repeated` before `commands` when they are handed over
-    uint64_t repeatedLaunches = 0;        ///< of one repetition
-    VkQueryPool queries = VK_NULL_HANDLE; ///< two timestamps a launch; null: launches are not timed
+    static constexpr size_t kPieces = 6;
+    std::array<VkCommandBuffer, kPieces> pieces = {}; ///< of a submission; the device has those before `commands` already
+    size_t piece = 0;                                 ///< the number of `commands` among them
+    uint64_t nextPiece = kFirstPiece;                 ///< launches after which the next begins
+    uint64_t used = 0;                                ///< of `up`
+    uint64_t recorded = 0;                            ///< launches
+    uint32_t repeats = 0;                             ///< of `repeated` before `commands` when they are handed over
+    uint64_t repeatedLaunches = 0;                    ///< of one repetition
+    VkQueryPool queries = VK_NULL_HANDLE;             ///< two timestamps a launch; null: launches are not timed
     bool isOpen = false, isRepeating = false;
 
     explicit Recorder(VulkanHandles& handles) : h(handles) {}
@@ -58,11 +64,12 @@ struct VulkanMemory::Recorder {
         info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
         info.commandPool = pool;
         info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-        info.commandBufferCount = 2;
-        VkCommandBuffer both[2] = {};
-        LS_CHECK_OK(h.checked(vkAllocateCommandBuffers(h.device, &info, both), "a command buffer"));
-        commands = both[0];
-        repeated = both[1];
+        info.commandBufferCount = kPieces + 1;
+        std::array<VkCommandBuffer, kPieces + 1> all = {};
+        LS_CHECK_OK(h.checked(vkAllocateCommandBuffers(h.device, &info, all.data()), "a command buffer"));
+        repeated = all[kPieces];
+        std::copy_n(all.begin(), kPieces, pieces.begin());
+        commands = pieces[0];
         VkFenceCreateInfo fenceInfo{};
         fenceInfo.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
         LS_CHECK_OK(h.checked(vkCreateFence(h.device, &fenceInfo, nullptr, &fence), "a fence"));
@@ -189,6 +196,7 @@ VulkanMemory::VulkanMemory(std::shared_ptr<VulkanDevice> device) : m_device(std:
 
 VulkanMemory::~VulkanMemory()
 {
+    if (m_recorder && m_recorder->piece > 0) m_device->handles().settle();          // the device has a part of it
     if (m_recorder && m_recorder->isOpen) vkEndCommandBuffer(m_recorder->commands); // nobody wants it any more
     m_recorder.reset();
     endOperator();
@@ -209,6 +217,7 @@ Status VulkanMemory::begin()
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     LS_CHECK_OK(m_recorder->h.checked(vkBeginCommandBuffer(m_recorder->commands, &info), "a command buffer"));
     m_recorder->isOpen = true;
+    m_recorder->forget(); // another executor may have used the same memory
     if (m_recorder->queries) vkCmdResetQueryPool(m_recorder->commands, m_recorder->queries, 0, 2 * kMostTimed);
     return {};
 }
@@ -330,7 +339,22 @@ Status VulkanMemory::launch(const Launch& launch)
     }
     ++m_traffic.launches;
     if (++m_recorder->recorded >= (m_recorder->queries ? kMostTimed : kMostRecorded)) return finish();
-    return {};
+    return m_recorder->recorded >= m_recorder->nextPiece && !m_device->info().isSoftware() ? handOver() : Status();
+}
+
+/// The device gets what was recorded, and the host goes on recording. One wait, at the end, is for all pieces.
+Status VulkanMemory::handOver()
+{
+    Recorder& r = *m_recorder;
+    if (r.queries || r.piece + 1 >= Recorder::kPieces) return {};
+    LS_CHECK_OK(r.h.checked(vkEndCommandBuffer(r.commands), "a command buffer"));
+    std::vector<VkCommandBuffer> all(std::exchange(r.repeats, 0), r.repeated);
+    all.push_back(r.commands);
+    LS_CHECK_OK(r.h.submit(all, VK_NULL_HANDLE));
+    r.commands = r.pieces[++r.piece];
+    r.nextPiece = r.recorded * (1 + kPieceGrowth);
+    r.isOpen = false;
+    return begin();
 }
 
 Status VulkanMemory::finish()
@@ -346,6 +370,9 @@ Status VulkanMemory::finish()
     LS_CHECK_OK(r.h.submit(all, r.fence));
     ++m_traffic.submissions;
     LS_CHECK_OK(r.h.await(r.fence));
+    r.piece = 0;
+    r.nextPiece = kFirstPiece;
+    r.commands = r.pieces[0];
     LS_TRY(const uint64_t ns, r.timed(recorded));
     m_traffic.deviceNs += ns;
     return r.h.checked(vkResetFences(r.h.device, 1, &r.fence), "a fence");

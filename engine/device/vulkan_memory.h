@@ -83,6 +83,7 @@ private:
     struct Recorder;
     Result<DeviceBuffer> place(const Tensor& tensor);
     Status begin();
+    Status handOver();
     Status fetch(const DeviceBuffer& from, uint64_t bytes);
     Status upload(std::span<const std::byte> bytes, const DeviceBuffer& to);
 
