@@ -5,6 +5,13 @@
 #include <cmath>
 #include <cstdint>
 
+/// As LS_VECTORISED (vectorised.h), and once more for AVX-512, with the same results: for loops whose arithmetic is worth another copy.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LS_VECTORISED_WIDEST __attribute__((target_clones("avx512f", "avx2", "default"), optimize("vect-cost-model=dynamic")))
+#else
+#define LS_VECTORISED_WIDEST
+#endif
+
 namespace loopscope::fast {
 
 /// eˣ within 2 ulp: 2ⁿ·eʳ with |r| ≤ ½·ln 2, eʳ by a polynomial (coefficients of Cephes, expf). 2ⁿ in two steps, for results that are

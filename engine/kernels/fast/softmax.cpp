@@ -20,7 +20,7 @@ using namespace loopscope::fast;
 namespace {
 
 /// The largest element and then sums in sixteen lanes, which are added up at the end: an order that depends on the length alone.
-LS_VECTORISED void softmaxRow(const float* x, float* y, int64_t count, float beta)
+LS_VECTORISED_WIDEST void softmaxRow(const float* x, float* y, int64_t count, float beta)
 {
     constexpr int64_t kLanes = 16;
     float largest = std::numeric_limits<float>::lowest();

@@ -65,7 +65,7 @@ template <Function f> inline float valueOf(float x, float constant)
     if constexpr (f == Function::gelu) return 0.5F * x * (1.0F + errorFunction(x * 0.707106781186547524F));
 }
 
-template <Function f> LS_VECTORISED void applyTo(const float* x, float* y, int64_t count, float constant)
+template <Function f> LS_VECTORISED_WIDEST void applyTo(const float* x, float* y, int64_t count, float constant)
 {
     for (int64_t i = 0; i < count; ++i) y[i] = valueOf<f>(x[i], constant);
 }
