@@ -257,7 +257,7 @@ private:
         --piece.pins;
     }
 
-    /// A value goes. Where the newest pieces begin to empty, those before them are read ahead.
+    /// A value goes. Nothing is read ahead for it: at the end of a run all of them go, and nobody looks at them.
     void release(Piece& piece)
     {
         const std::lock_guard lock(m_mutex);
@@ -270,11 +270,10 @@ private:
         } else {
             piece.isFull = true;
         }
-        readAheadOf(piece);
         if (piece.values == 0 && piece.isFull && !piece.isQueued && piece.pins == 0) drop(piece);
     }
 
-    /// What is read without going has its neighbours read ahead in the direction in which it goes.
+    /// The neighbours of what is looked at are read ahead, in the direction in which that goes.
     void lookedAt(const Piece& piece)
     {
         const uint64_t before = std::exchange(m_lookedAt, piece.number);

@@ -3,7 +3,9 @@
 #include "engine/base/swapped_bytes.h"
 
 #include <algorithm>
+#include <chrono>
 #include <gtest/gtest.h>
+#include <thread>
 #include <vector>
 
 namespace loopscope::testing {
@@ -38,6 +40,22 @@ TEST(SwappedBytes, come_back_in_reverse_order_with_most_of_them_on_disk)
     }
     EXPECT_EQ(shared.pinned().view()[0], content(3, 1)[0]);
     EXPECT_LE(swapShares().inMemory + swapShares().onDisk, 16 * kMiB); // what is shared keeps its piece
+    setSwapping(0, "");
+}
+
+TEST(SwappedBytes, that_go_unread_are_not_brought_back)
+{
+    setSwapping(24 * kMiB, "/var/tmp");
+    std::vector<KeptBytes> kept;
+    for (size_t k = 0; k < 160; ++k) {
+        Result<KeptBytes> bytes = keptCopy(content(k, kMiB));
+        ASSERT_TRUE(bytes.ok()) << bytes.error().message();
+        kept.push_back(std::move(bytes).value());
+    }
+    std::erase_if(kept, [at = 0](const KeptBytes&) mutable { return ++at % 8 != 0; }); // about one of each piece stays
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));                       // for what would be read
+    EXPECT_LE(swapShares().inMemory, 40 * kMiB);
+    kept.clear();
     setSwapping(0, "");
 }
 
