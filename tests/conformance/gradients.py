@@ -25,6 +25,7 @@ KNOWN = {
     "ops_control_flow_ops/test_gradient_through_single_branch_outside_of_context": "a Switch without a Merge is not raised",
     "function/test_custom_gradient_error": "the gradient that the function registers is wrong on purpose",
     "function/test_same_function_different_grads": "a gradient that a Python function gave is not in the graph",
+    "while_v2/test_custom_gradient": "a gradient that a Python function gave is not in the graph",
 }
 
 parser = argparse.ArgumentParser()
