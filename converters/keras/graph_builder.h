@@ -85,6 +85,7 @@ public:
     /// Which steps of a value count, as Keras hands it from layer to layer: none; a value of bools; or an invalid id where it is not known.
     std::optional<ValueId> maskOf(ValueId value) const;
     void setMask(ValueId value, ValueId mask) { m_masks[value.index] = mask; }
+    void forgetMask(ValueId value) { m_masks.erase(value.index); }
 
     // --- Names, failures ----------------------------------------------------------------------------------------------------------------
 

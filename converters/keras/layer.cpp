@@ -117,10 +117,26 @@ LayerRule findRule(std::string_view name)
 {
     for (const std::span<const NamedRule> table :
          {coreLayers(), convolutionLayers(), poolingLayers(), imageLayers(), normalizationLayers(), mergingLayers(), recurrentLayers(),
-          attentionLayers(), activationLayers(), wrapperLayers(), operations()})
+          attentionLayers(), activationLayers(), wrapperLayers(), operations(), arrayOperations()})
         for (const NamedRule& rule : table)
             if (rule.name == name) return rule.rule;
     return nullptr;
+}
+
+DType dtypeOfText(std::string_view name)
+{
+    if (name == "float32") return DType::f32;
+    if (name == "float16") return DType::f16;
+    if (name == "bfloat16") return DType::bf16;
+    if (name == "float64") return DType::f64;
+    if (name == "int64") return DType::i64;
+    if (name == "int32") return DType::i32;
+    if (name == "int16") return DType::i16;
+    if (name == "int8") return DType::i8;
+    if (name == "uint8") return DType::u8;
+    if (name == "bool") return DType::boolean;
+    if (name == "string") return DType::string;
+    return DType::unknown;
 }
 
 bool isKerasOwn(const Json& layer)

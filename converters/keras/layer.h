@@ -82,7 +82,10 @@ std::span<const NamedRule> recurrentLayers();
 std::span<const NamedRule> attentionLayers();
 std::span<const NamedRule> activationLayers();
 std::span<const NamedRule> wrapperLayers();
-std::span<const NamedRule> operations(); ///< of keras.ops
+std::span<const NamedRule> operations();      ///< of keras.ops: element by element, over axes
+std::span<const NamedRule> arrayOperations(); ///< of keras.ops: which elements, and where
+/// "float32"; unknown if it is none that Keras has.
+DType dtypeOfText(std::string_view name);
 /// Null if the class has none. Names of operations begin with "ops.".
 LayerRule findRule(std::string_view name);
 /// Whether the class is one of Keras, not the user's.

@@ -79,6 +79,10 @@ void passMask(LayerCall& l, const std::string& kind)
                                           "LeakyReLU",
                                           "Masking",
                                           "MultiHeadAttention",
+                                          "GroupQueryAttention",
+                                          "GroupedQueryAttention",
+                                          "Attention",
+                                          "AdditiveAttention",
                                           "PReLU",
                                           "RMSNormalization",
                                           "ReLU",
@@ -92,11 +96,22 @@ void passMask(LayerCall& l, const std::string& kind)
     const Json& config = kind == "Bidirectional" ? l.config["layer"]["config"] : l.config;
     const std::vector<ValueId> list = l.tensors();
     if (list.empty() || l.outputs.empty() || l.b.maskOf(l.outputs.front()).has_value()) return;
+    constexpr std::string_view kMerge[] = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"};
+    const int64_t axis = l.config["axis"].integer(-1);
+    const bool merges = std::ranges::find(kMerge, kind) != std::end(kMerge) ||
+                        (kind == "Concatenate" && (axis == -1 || axis == l.b.rank(list.front()) - 1));
+    const bool passes = recurs || merges || std::ranges::find(kPass, kind) != std::end(kPass);
+    const bool followsFirst = recurs || kind.ends_with("Attention"); // states, values and keys do not count
     std::optional<ValueId> mask;
-    for (size_t i = 0; i < list.size(); ++i)
-        if (const std::optional<ValueId> one = l.b.maskOf(list[i])) mask = i == 0 ? *one : ValueId();
+    for (size_t i = 0; i < (followsFirst ? 1 : list.size()); ++i) {
+        const std::optional<ValueId> one = l.b.maskOf(list[i]);
+        if (!one && merges) return; // all of it counts
+        if (!one || (mask && *mask == *one)) continue;
+        if (i == 0) mask = *one;
+        else if (merges && mask->valid() && one->valid()) mask = l.b.op("LogicalOr", {*mask, *one});
+        else mask = ValueId();
+    }
     if (!mask || std::ranges::find(kEnd, kind) != std::end(kEnd) || (recurs && !config["return_sequences"].truth())) return;
-    const bool passes = recurs || std::ranges::find(kPass, kind) != std::end(kPass);
     l.b.setMask(l.outputs.front(), passes ? *mask : ValueId());
 }
 
@@ -126,7 +141,7 @@ Status writeLayer(LayerCall& l, const std::vector<TensorType>& seen)
     const auto arguments = l.arguments;
     const auto named = l.named;
     const std::string kind = ruleName(l.layer);
-    l.compute = computeType(l.config["dtype"]);
+    l.compute = kind.starts_with("ops.") ? DType::f32 : computeType(l.config["dtype"]); // an operation's is that of its result
     l.b.enter(own);
     const LayerRule rule = isModel(l.layer) ? &callModel : findRule(kind);
     if (rule == nullptr)

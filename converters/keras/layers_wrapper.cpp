@@ -54,7 +54,11 @@ void timeDistributed(LayerCall& l)
     l.outputs = {l.b.reshape(inner.front(), apart)};
 }
 
+/// Training divides the layer's kernel by its largest singular value and stores that: there is nothing left to do.
+void spectralNormalization(LayerCall& l) { l.outputs = callInner(l, l.config["layer"], "layer", {l.in()}); }
+
 constexpr std::array kWrapperLayers = {
+    NamedRule{"SpectralNormalization", spectralNormalization},
     NamedRule{"Bidirectional", bidirectional},
     NamedRule{"TimeDistributed", timeDistributed},
 };

@@ -31,22 +31,6 @@ std::string snakeCase(std::string_view name)
     return out;
 }
 
-DType dtypeOfText(std::string_view name)
-{
-    if (name == "float32") return DType::f32;
-    if (name == "float16") return DType::f16;
-    if (name == "bfloat16") return DType::bf16;
-    if (name == "float64") return DType::f64;
-    if (name == "int64") return DType::i64;
-    if (name == "int32") return DType::i32;
-    if (name == "int16") return DType::i16;
-    if (name == "int8") return DType::i8;
-    if (name == "uint8") return DType::u8;
-    if (name == "bool") return DType::boolean;
-    if (name == "string") return DType::string;
-    return DType::unknown;
-}
-
 TensorType typeOf(const Json& shape, const Json& dtype)
 {
     TensorType type(dtypeOfText(dtype.isText() ? dtype.text() : dtype["config"]["name"].text("float32")), Shape::unknownRank());
@@ -64,7 +48,9 @@ public:
     std::string next(const Json& layer)
     {
         if (ruleName(layer).starts_with("ops.")) return {};
-        const std::string name = snakeCase(layer["class_name"].text());
+        // Weights lie under the class's own name, which one layer does not go by.
+        const std::string kind = layer["class_name"].text();
+        const std::string name = snakeCase(kind == "GroupQueryAttention" ? "GroupedQueryAttention" : kind);
         const int n = m_used[name]++;
         return m_path + (m_path.empty() ? "" : "/") + "layers/" + name + (n == 0 ? "" : "_" + std::to_string(n));
     }

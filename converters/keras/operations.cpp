@@ -55,11 +55,37 @@ std::vector<int64_t> reducedAxes(LayerCall& l, ValueId x, size_t place)
     return axes;
 }
 
+bool keepsDims(const LayerCall& l) { return l.literal(2, "keepdims").truth() || l.config["keepdims"].truth(); }
+
 void reduction(LayerCall& l, const char* kind)
 {
     const ValueId x = l.in();
-    const bool keep = l.literal(2, "keepdims").truth() || l.config["keepdims"].truth();
-    l.outputs = {l.b.reduce(kind, x, reducedAxes(l, x, 1), keep)};
+    l.outputs = {l.b.reduce(kind, x, reducedAxes(l, x, 1), keepsDims(l))};
+}
+
+/// The mean of the squared distances from the mean.
+void variance(LayerCall& l)
+{
+    const ValueId x = l.in();
+    const std::vector<int64_t> axes = reducedAxes(l, x, 1);
+    const ValueId away = l.b.sub(x, l.b.reduce("Mean", x, axes, true));
+    l.outputs = {l.b.reduce("Mean", l.b.op("Square", {away}), axes, keepsDims(l))};
+}
+
+void deviation(LayerCall& l)
+{
+    variance(l);
+    l.outputs = {l.b.op("Sqrt", {l.outputs.front()})};
+}
+
+void logSumExp(LayerCall& l)
+{
+    const ValueId x = l.in();
+    const std::vector<int64_t> axes = reducedAxes(l, x, 1);
+    const ValueId most = l.b.reduce("Max", x, axes, true);
+    ValueId y = l.b.add(l.b.op("Log", {l.b.reduce("Sum", l.b.op("Exp", {l.b.sub(x, most)}), axes, true)}), most);
+    if (!keepsDims(l)) y = l.b.squeeze(y, axes);
+    l.outputs = {y};
 }
 
 void reshapeOperation(LayerCall& l)
@@ -139,6 +165,16 @@ constexpr std::array kOperations = {
     NamedRule{"ops.GreaterEqual", binaryOf<"GreaterEqual">},
     NamedRule{"ops.Less", binaryOf<"Less">},
     NamedRule{"ops.LessEqual", binaryOf<"LessEqual">},
+    NamedRule{"ops.Equal", binaryOf<"Equal">},
+    NamedRule{"ops.NotEqual", binaryOf<"NotEqual">},
+    NamedRule{"ops.LogicalAnd", binaryOf<"LogicalAnd">},
+    NamedRule{"ops.LogicalOr", binaryOf<"LogicalOr">},
+    NamedRule{"ops.LogicalNot", unaryOf<"LogicalNot">},
+    NamedRule{"ops.FloorDivide", binaryOf<"FloorDiv">},
+    NamedRule{"ops.Mod", binaryOf<"FloorMod">},
+    NamedRule{"ops.Arctan2", binaryOf<"Atan2">},
+    NamedRule{"ops.All", reduceBy<"All">},
+    NamedRule{"ops.Any", reduceBy<"Any">},
     NamedRule{"ops.Negative", unaryOf<"Neg">},
     NamedRule{"ops.Absolute", unaryOf<"Abs">},
     NamedRule{"ops.Abs", unaryOf<"Abs">},
@@ -149,18 +185,44 @@ constexpr std::array kOperations = {
     NamedRule{"ops.Square", unaryOf<"Square">},
     NamedRule{"ops.Sin", unaryOf<"Sin">},
     NamedRule{"ops.Cos", unaryOf<"Cos">},
+    NamedRule{"ops.Tan", unaryOf<"Tan">},
     NamedRule{"ops.Tanh", unaryOf<"Tanh">},
+    NamedRule{"ops.Sinh", unaryOf<"Sinh">},
+    NamedRule{"ops.Cosh", unaryOf<"Cosh">},
+    NamedRule{"ops.Arcsin", unaryOf<"Asin">},
+    NamedRule{"ops.Arccos", unaryOf<"Acos">},
+    NamedRule{"ops.Arctan", unaryOf<"Atan">},
+    NamedRule{"ops.Arcsinh", unaryOf<"Asinh">},
+    NamedRule{"ops.Arccosh", unaryOf<"Acosh">},
+    NamedRule{"ops.Arctanh", unaryOf<"Atanh">},
+    NamedRule{"ops.Expm1", unaryOf<"Expm1">},
+    NamedRule{"ops.Log1p", unaryOf<"Log1p">},
+    NamedRule{"ops.Floor", unaryOf<"Floor">},
+    NamedRule{"ops.Ceil", unaryOf<"Ceil">},
+    NamedRule{"ops.Round", unaryOf<"Round">},
+    NamedRule{"ops.Sign", unaryOf<"Sign">},
+    NamedRule{"ops.Reciprocal", unaryOf<"Reciprocal">},
+    NamedRule{"ops.Erf", unaryOf<"Erf">},
+    NamedRule{"ops.Isnan", unaryOf<"IsNan">},
+    NamedRule{"ops.Isinf", unaryOf<"IsInf">},
+    NamedRule{"ops.Isfinite", unaryOf<"IsFinite">},
     NamedRule{"ops.Mean", reduceBy<"Mean">},
     NamedRule{"ops.Sum", reduceBy<"Sum">},
     NamedRule{"ops.Max", reduceBy<"Max">},
     NamedRule{"ops.Min", reduceBy<"Min">},
     NamedRule{"ops.Prod", reduceBy<"Prod">},
+    NamedRule{"ops.Amax", reduceBy<"Max">},
+    NamedRule{"ops.Amin", reduceBy<"Min">},
+    NamedRule{"ops.Var", variance},
+    NamedRule{"ops.Std", deviation},
+    NamedRule{"ops.Logsumexp", logSumExp},
     NamedRule{"ops.Reshape", reshapeOperation},
     NamedRule{"ops.ExpandDims", expandDims},
     NamedRule{"ops.Concatenate", concatenateOperation},
     NamedRule{"ops.Transpose", transposeOperation},
     NamedRule{"ops.Matmul", matmul},
     NamedRule{"ops.Relu", activationOf<"relu">},
+    NamedRule{"ops.Selu", activationOf<"selu">},
     NamedRule{"ops.Relu6", activationOf<"relu6">},
     NamedRule{"ops.Sigmoid", activationOf<"sigmoid">},
     NamedRule{"ops.Silu", activationOf<"silu">},

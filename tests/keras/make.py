@@ -52,7 +52,26 @@ def shared():
     return keras.Model([a, b], {"mixed": mixed, "near": layers.Dot(axes=2, normalize=True)([p, q]), "sum": p * 2.0 + q})
 
 
-SAMPLES = {"dense": dense, "sequence": sequence, "words": words, "picture": picture, "shared": shared}
+def attention():
+    ids = keras.Input((6,), name="ids", dtype="int32")
+    x = layers.Embedding(9, 4, mask_zero=True)(ids)
+    x = layers.Add()([x, layers.MultiHeadAttention(2, 3, sliding_window=3)(x, x, use_causal_mask=True)])
+    x = layers.GroupQueryAttention(3, 4, 2, use_gate=True)(x, x)
+    x = layers.Concatenate()([x, layers.Attention(use_scale=True)([x, x])])
+    return keras.Model(ids, layers.LSTM(3)(x))
+
+
+def arrays():
+    x = keras.Input((6, 4), name="x")
+    ops = keras.ops
+    y = ops.where(ops.greater(x, 0.0), ops.gelu(x), ops.clip(x, -0.5, 0.5))
+    y = ops.concatenate([y[:, 1:5:2], ops.repeat(x[..., -1:], 4, axis=2), ops.stack([x[:, 0], ops.take(x, 3, axis=1)], axis=1)], axis=1)
+    y = ops.softmax(ops.pad(y, [[0, 0], [0, 0], [1, 1]]), axis=1)
+    z = ops.einsum("abc,adc->abd", y, ops.flip(y, axis=1)) + ops.cast(ops.argmax(y, axis=1)[:, None, :1], "float32")
+    return keras.Model(x, ops.logsumexp(ops.split(z, 2, axis=2)[1], axis=1) + ops.std(ops.tile(ops.swapaxes(z, 1, 2), [1, 1, 2]), axis=(1, 2), keepdims=False)[:, None])
+
+
+SAMPLES = {"dense": dense, "sequence": sequence, "words": words, "picture": picture, "shared": shared, "attention": attention, "arrays": arrays}
 
 
 def literal(array):
