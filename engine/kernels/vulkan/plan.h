@@ -27,7 +27,20 @@ enum Code : uint32_t {
 #undef LS_CODE
 };
 
-enum class Shader : uint8_t { elementwise, copy, reduce, rows, matmul, matmulDouble, matmulPacked, window, loop, loopGroup, loopShared, predicate };
+enum class Shader : uint8_t {
+    elementwise,
+    copy,
+    reduce,
+    rows,
+    matmul,
+    matmulDouble,
+    matmulPacked,
+    window,
+    loop,
+    loopGroup,
+    loopShared,
+    predicate
+};
 const ShaderCode& shaderCode(Shader shader);
 
 /// A buffer of a dispatch.
