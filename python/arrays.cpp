@@ -75,7 +75,7 @@ py::object arrayOf(const Tensor& tensor)
         py::dict parts;
         const WholeVariant whole(tensor);
         for (const NamedTensor& part : app::variantParts("", whole.tensor())) parts[py::str(part.name)] = arrayOf(part.tensor);
-        return std::move(parts);
+        return parts;
     }
     if (name == nullptr) {
         const std::vector<std::byte> npy = checked(writeNpy(tensor));

@@ -4,6 +4,7 @@
 
 #include "engine/debug/place.h"
 #include "engine/debug/target.h"
+#include "engine/exec/executor.h"
 
 #include <optional>
 #include <string>
