@@ -5,6 +5,7 @@
 #include "app/output/report_page.h"
 #include "engine/base/text.h"
 #include "engine/ir/ids.h"
+#include "engine/observe/address_resolution.h"
 
 #include <algorithm>
 
@@ -204,6 +205,24 @@ std::vector<std::string> fusionLinesOf(const FusionReport& report, std::string_v
     return lines;
 }
 
+/// What the operators give that an address (`main/while#0:body/add#1`) or the end of one (`add#1`) names: reasons call them by that.
+std::vector<std::string> resultsOf(const Model& model, std::string_view op)
+{
+    std::vector<std::string> results;
+    const auto add = [&](const Graph& graph, const Operator& node) {
+        for (const ValueId value : node.results) results.push_back(graph.value(value).id);
+    };
+    if (const Result<Address> address = parseAddress(op); address.ok())
+        if (const Result<ResolvedAddress> place = resolveAddress(model, *address); place.ok()) {
+            if (place->op.valid()) add(model.graph(place->graph), model.graph(place->graph).op(place->op));
+            return results;
+        }
+    for (const Graph& graph : model.graphs)
+        for (size_t i = 0; i < graph.operators.size(); ++i)
+            if (addressSite(graph.operators[i], static_cast<int64_t>(i)) == op) add(graph, graph.operators[i]);
+    return results;
+}
+
 /// Whether `op` names an operator or value of the model: by what addresses call it, by its name in the file, or behind its graph
 /// or the calls that lead to it. Otherwise an error with the names that are like it.
 Status checkNamed(const Model& model, std::string_view op)
@@ -236,6 +255,9 @@ Result<std::vector<std::string>> whyNotFused(const Model& model, const FusionRep
     for (const Graph& graph : model.graphs)
         if (op.starts_with(graph.id + "/")) inGraph = op.substr(graph.id.size() + 1);
     std::vector<std::string> lines = fusionLinesOf(report, inGraph);
+    for (const std::string& result : resultsOf(model, op))
+        for (std::string& line : fusionLinesOf(report, result))
+            if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
     if (!lines.empty()) return lines;
     LS_CHECK_OK(checkNamed(model, op));
     lines.push_back("no rule began to match at '" + std::string(op) + "'");
