@@ -84,13 +84,15 @@ void passMask(LayerCall& l, const std::string& kind)
                                           "Attention",
                                           "AdditiveAttention",
                                           "PReLU",
-                                          "RMSNormalization",
                                           "ReLU",
                                           "Softmax",
                                           "SpatialDropout1D",
                                           "UnitNormalization",
-                                          "EinsumDense",
+                                          "GroupNormalization",
+                                          "Normalization",
+                                          "TimeDistributed",
                                           "Rescaling"};
+    constexpr std::string_view kUnclear[] = {"Concatenate", "Functional", "Sequential", "Model", "Lambda"}; // what they do is not followed
     constexpr std::string_view kEnd[] = {"GlobalAveragePooling1D", "GlobalMaxPooling1D", "Embedding"};
     const bool recurs = kind == "LSTM" || kind == "GRU" || kind == "SimpleRNN" || kind == "RNN" || kind == "Bidirectional";
     const Json& config = kind == "Bidirectional" ? l.config["layer"]["config"] : l.config;
@@ -112,7 +114,9 @@ void passMask(LayerCall& l, const std::string& kind)
         else mask = ValueId();
     }
     if (!mask || std::ranges::find(kEnd, kind) != std::end(kEnd) || (recurs && !config["return_sequences"].truth())) return;
-    l.b.setMask(l.outputs.front(), passes ? *mask : ValueId());
+    // Of Keras's own layers the others drop it.
+    const bool drops = !passes && (isKerasOwn(l.layer) && std::ranges::find(kUnclear, kind) == std::end(kUnclear));
+    if (!drops) l.b.setMask(l.outputs.front(), passes ? *mask : ValueId());
 }
 
 /// The layer's plain name for what it gives: its last operator gets it, or one that only passes the value on.

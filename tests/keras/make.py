@@ -71,7 +71,14 @@ def arrays():
     return keras.Model(x, ops.logsumexp(ops.split(z, 2, axis=2)[1], axis=1) + ops.std(ops.tile(ops.swapaxes(z, 1, 2), [1, 1, 2]), axis=(1, 2), keepdims=False)[:, None])
 
 
-SAMPLES = {"dense": dense, "sequence": sequence, "words": words, "picture": picture, "shared": shared, "attention": attention, "arrays": arrays}
+def masks():
+    ids = keras.Input((6,), name="ids", dtype="int32")
+    x = layers.LayerNormalization()(layers.Embedding(9, 4, mask_zero=True)(ids))  # keeps which steps count
+    x = layers.SimpleRNN(3, return_sequences=True)(x)
+    return keras.Model(ids, layers.GRU(2)(layers.ZeroPadding1D(1)(x)))  # and there it ends
+
+
+SAMPLES = {"dense": dense, "sequence": sequence, "words": words, "picture": picture, "shared": shared, "attention": attention, "arrays": arrays, "masks": masks}
 
 
 def literal(array):
