@@ -194,10 +194,15 @@ std::vector<std::string> fusionLinesOf(const FusionReport& report, std::string_v
     const auto isNamed = [&](const std::string& reason) {
         return reason.find("'" + name + "'") != std::string::npos || reason.find("/" + name + "'") != std::string::npos;
     };
-    for (const FusionDeclined& declined : report.declined)
-        if (isAsked(declined.graph + "/" + declined.where) || isNamed(declined.reason))
-            lines.push_back("not fused: " + declined.to + " at " + declined.graph + "/" + declined.where + ": " + declined.reason + " (" +
-                            declined.rule + ")");
+    std::vector<std::string> became; // what it is a part of, which may have been refused more
+    for (const Fusion& fusion : report.rewrites)
+        if (std::ranges::any_of(fusion.from, isAsked)) became.push_back(fusion.graph + "/" + fusion.name);
+    for (const auto* const list : {&report.declined, &report.declinedAtFused})
+        for (const FusionDeclined& declined : *list)
+            if (const std::string place = declined.graph + "/" + declined.where;
+                isAsked(place) || std::ranges::find(became, place) != became.end() || isNamed(declined.reason))
+                lines.push_back("not fused: " + declined.to + " at " + declined.graph + "/" + declined.where + ": " + declined.reason +
+                                " (" + declined.rule + ")");
     for (const Fusion& fusion : report.rewrites)
         if (isAsked(fusion.name) || std::ranges::any_of(fusion.from, isAsked))
             lines.push_back("fused: " + fusion.to + " at " + fusion.graph + "/" + fusion.name + " from " + join(fusion.from, ", ") + " (" +

@@ -134,8 +134,8 @@ private:
         for (auto& [key, label] : m_labels)
             if (m_site.editor().isAlive(OperatorId(key.first))) m_report.labels.push_back(std::move(label));
         for (auto& [key, declined] : m_declined)
-            if (m_site.editor().isAlive(OperatorId(key.first)) && !m_site.wasFused(OperatorId(key.first)))
-                m_report.declined.push_back(std::move(declined));
+            if (m_site.editor().isAlive(OperatorId(key.first)))
+                (m_site.wasFused(OperatorId(key.first)) ? m_report.declinedAtFused : m_report.declined).push_back(std::move(declined));
     }
 
     using Table = std::unordered_map<std::string, std::vector<const Rule*>>;

@@ -104,6 +104,7 @@ struct FusedOperator {
 struct FusionReport {
     std::vector<Fusion> rewrites;
     std::vector<FusionDeclined> declined;
+    std::vector<FusionDeclined> declinedAtFused; ///< why an operator that took something in did not take in more
     std::vector<FusionLabel> labels;
     std::vector<FusedOperator> operators; ///< all of the fused model
     std::shared_ptr<const Model> opened;  ///< with keepsRegions: what the patterns were looked for in
