@@ -1,5 +1,5 @@
 // Each worked case of fusion has its tests: docs/fusion_cases.md names them all, and they are there.
-#include "tests/rules/source_files.h"
+#include "tests/rules/fusion_tests.h"
 
 #include <gtest/gtest.h>
 #include <re2/re2.h>
@@ -10,22 +10,9 @@ namespace {
 
 constexpr int kCases = 98;
 
-/// `file: name` of the tests whose names begin with the number of a case.
-std::set<std::string> testsOfCases()
-{
-    static const RE2 test("== test (c[0-9]+[A-Za-z0-9_]*)");
-    std::set<std::string> tests;
-    for (const std::string& file : sourceFiles({"tests/fusion"}, {".ltest"})) {
-        const std::string text = readText(file), name = file.substr(file.rfind('/') + 1);
-        re2::StringPiece rest(text);
-        for (std::string found; RE2::FindAndConsume(&rest, test, &found);) tests.insert(name.substr(0, name.rfind('.')) + ": " + found);
-    }
-    return tests;
-}
-
 TEST(FusionCases, eachHasATest)
 {
-    const std::set<std::string> tests = testsOfCases();
+    const std::set<std::string> tests = testsOfFusion("c[0-9]+[A-Za-z0-9_]*");
     static const RE2 row("\\| ([0-9]+) \\| .* \\| (.*) \\|"), part("([a-z_]+): ([^;]*)"), name("`(c0*([0-9]+)[A-Za-z0-9_]*)`");
     std::set<std::string> named;
     int last = 0;

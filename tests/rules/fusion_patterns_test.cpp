@@ -1,6 +1,6 @@
 // Each pattern that other converters fuse has its rule, or a reason why not, and its tests: docs/fusion_patterns.md names them, and they
 // are there.
-#include "tests/rules/source_files.h"
+#include "tests/rules/fusion_tests.h"
 
 #include <gtest/gtest.h>
 #include <re2/re2.h>
@@ -10,19 +10,6 @@ namespace loopscope {
 namespace {
 
 constexpr int kPatterns = 142;
-
-/// `file: name`
-std::set<std::string> testsOfFusion()
-{
-    static const RE2 test("(?m)^== test ([a-zA-Z0-9_]+)");
-    std::set<std::string> tests;
-    for (const std::string& file : sourceFiles({"tests/fusion"}, {".ltest"})) {
-        const std::string text = readText(file), name = file.substr(file.rfind('/') + 1);
-        re2::StringPiece rest(text);
-        for (std::string found; RE2::FindAndConsume(&rest, test, &found);) tests.insert(name.substr(0, name.rfind('.')) + ": " + found);
-    }
-    return tests;
-}
 
 /// Every rule that a cell names stands in its file; how many there are.
 int checkRules(const std::string& cell, const std::string& pattern)
@@ -43,7 +30,7 @@ int checkRules(const std::string& cell, const std::string& pattern)
 
 TEST(FusionPatterns, eachHasARuleOrAReasonAndATest)
 {
-    const std::set<std::string> tests = testsOfFusion();
+    const std::set<std::string> tests = testsOfFusion("[a-zA-Z0-9_]+");
     static const RE2 row("\\| (.*) \\| (.*) \\| (.*) \\|"), part("([a-z_]+): ([^;]*)"), name("`([A-Za-z0-9_]+)`");
     int patterns = 0;
     for (const std::string& line : linesOf(readText("docs/fusion_patterns.md"))) {
