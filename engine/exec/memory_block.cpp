@@ -1,5 +1,6 @@
 #include "engine/exec/memory_block.h"
 
+#include "engine/base/interruption.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
@@ -74,9 +75,13 @@ Status MemoryBlock::grow(uint64_t bytes)
     release();
     m_data = m_account->allocator->allocate(capacity);
     if (!m_data) return refuse();
-    std::memset(m_data, 0, capacity);
     m_capacity = capacity;
     m_account->used += capacity;
+    constexpr uint64_t kPiece = uint64_t{1} << 26U; // the machine takes seconds to hand out gigabytes: whoever waits may give up between pieces
+    for (uint64_t done = 0; done < capacity; done += kPiece) {
+        interruptionPoint();
+        std::memset(m_data + done, 0, std::min(kPiece, capacity - done));
+    }
     return {};
 }
 
