@@ -77,9 +77,10 @@ Status MemoryBlock::grow(uint64_t bytes)
     if (!m_data) return refuse();
     m_capacity = capacity;
     m_account->used += capacity;
-    constexpr uint64_t kPiece = uint64_t{1} << 26U; // the machine takes seconds to hand out gigabytes: whoever waits may give up between pieces
+    // The machine takes seconds to hand out gigabytes: whoever waits may give up between two pieces.
+    constexpr uint64_t kPiece = uint64_t{1} << 26U;
     for (uint64_t done = 0; done < capacity; done += kPiece) {
-        interruptionPoint();
+        if (done > 0) interruptionPoint();
         std::memset(m_data + done, 0, std::min(kPiece, capacity - done));
     }
     return {};

@@ -2,6 +2,8 @@
 #include "app/desktop/screenshot.h"
 #include "driven_window.h"
 
+#include <QAbstractItemView>
+#include <QCompleter>
 #include <QElapsedTimer>
 #include <QFile>
 
@@ -92,6 +94,17 @@ private slots:
         QCOMPARE(m_window->addressBar()->address(), QString("main/while#0@3:body/if#2"));
         trigger("back");
         QCOMPARE(m_window->addressBar()->address(), QString("main/while#0@36:body/if#2"));
+        m_window->area()->show("panelListing", true); // typed in full, with what could complete it shown below
+        QWidget* const before = QApplication::focusWidget();
+        m_window->run("gotoAddress");
+        QTest::keyClicks(field, "main/while#0@5:body/add#3");
+        QVERIFY(field->completer()->popup()->isVisible());
+        QTest::keyClick(field->completer()->popup(), Qt::Key_Return);
+        settle();
+        QCOMPARE(m_window->addressBar()->address(), QString("main/while#0@5:body/add#3"));
+        QVERIFY(!field->completer()->popup()->isVisible());
+        QVERIFY(before && QApplication::focusWidget() == before); // not the next field
+        trigger("back");
         m_window->run("gotoAddress");
         field->setText("nowhere");
         QTest::keyClick(field, Qt::Key_Return);

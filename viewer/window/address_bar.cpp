@@ -4,6 +4,7 @@
 #include "viewer/style/theme.h"
 
 #include <QAbstractItemView>
+#include <QApplication>
 #include <QCompleter>
 #include <QKeyEvent>
 #include <QLabel>
@@ -50,6 +51,7 @@ AddressBar::AddressBar(QWidget* parent) : QFrame(parent)
     auto* const completer = new QCompleter(new QStringListModel(this), this);
     completer->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
     m_field->setCompleter(completer);
+    completer->popup()->installEventFilter(this); // while it is open, it hears the keys first
     connect(m_field, &QLineEdit::textEdited, this, [this, completer](const QString& text) {
         if (!m_completion || m_forIteration) return;
         static_cast<QStringListModel*>(completer->model())->setStringList(m_completion(text).mid(0, 50));
@@ -200,6 +202,7 @@ void AddressBar::edit(const QString& text)
     m_forIteration = false;
     m_field->setPlaceholderText(tr("address, step:N, N%, mark"));
     m_field->setText(text.isEmpty() ? m_address : text);
+    if (QWidget* const before = QApplication::focusWidget(); before != m_field) m_before = before;
     m_field->show();
     m_field->selectAll();
     m_field->setFocus(Qt::ShortcutFocusReason);
@@ -217,23 +220,35 @@ void AddressBar::editIteration()
 void AddressBar::stopEditing()
 {
     if (!isEditing()) return;
+    if (m_field->completer()) m_field->completer()->popup()->hide();
     m_field->hide();
     update();
 }
 
+/// The keyboard goes back to where it was, not on to the next field.
+void AddressBar::leave()
+{
+    if (m_before && m_before->isVisible()) m_before->setFocus(Qt::OtherFocusReason);
+    stopEditing();
+}
+
 bool AddressBar::eventFilter(QObject* watched, QEvent* event)
 {
+    if (m_field->completer() && watched == m_field->completer()->popup() && event->type() == QEvent::KeyPress) {
+        const int key = static_cast<QKeyEvent*>(event)->key(); // the field holds what is chosen there, too
+        return (key == Qt::Key_Return || key == Qt::Key_Enter) && eventFilter(m_field, event);
+    }
     if (watched == m_field && event->type() == QEvent::FocusOut && !m_field->completer()->popup()->isVisible()) stopEditing();
     if (watched == m_field && event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (key == Qt::Key_Escape) {
-            stopEditing();
+            leave();
             return true;
         }
         if (key == Qt::Key_Return || key == Qt::Key_Enter) {
             const QString text = m_field->text().trimmed();
             const bool iteration = m_forIteration;
-            stopEditing();
+            leave();
             if (text.isEmpty()) return true;
             if (iteration) emit iterationRequested(text);
             else emit gotoRequested(text);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QFrame>
+#include <QPointer>
 #include <QRect>
 #include <QString>
 #include <QStringList>
@@ -52,10 +53,12 @@ private:
     };
     void layOut();
     void stopEditing();
+    void leave();
 
     QString m_address, m_hint;
     QList<Crumb> m_crumbs;
     QLineEdit* m_field;
+    QPointer<QWidget> m_before; ///< where the keyboard was
     QLabel* m_key;
     bool m_forIteration = false;
     std::function<QStringList(const QString&)> m_completion;
