@@ -132,6 +132,22 @@ void printRows(Console& console, const QueryResult& result, bool isCsv)
     }
 }
 
+/// What is not recorded is in no answer: that is said.
+void noteGaps(Console& console, const TraceReader& reader, const QueryParameters& parameters)
+{
+    const auto given = parameters.find("run");
+    const TraceRun* run = reader.defaultRun();
+    if (run == nullptr) return;
+    const std::string id = given != parameters.end() ? given->second : std::to_string(run->id);
+    const Result<QueryResult> gaps =
+        reader.query("SELECT sum(last - first + 1), group_concat(DISTINCT reason) FROM gap WHERE run = :run", {{"run", id}}, {});
+    if (!gaps.ok() || gaps->rows.empty()) return;
+    const auto* steps = std::get_if<int64_t>(&gaps->rows[0][0]);
+    if (steps == nullptr) return;
+    console.note(std::to_string(*steps) + (*steps == 1 ? " step of run " : " steps of run ") + id + " not recorded (" +
+                 sqlText(gaps->rows[0][1]) + "); 'gaps' lists them");
+}
+
 } // namespace
 
 Result<int> runQuery(const CommandContext& context)
@@ -208,6 +224,7 @@ Result<int> runQuery(const CommandContext& context)
         printRows(console, *result, isCsv);
     }
     if (result->more) console.note("more rows; --limit 0 prints all");
+    if (recipe != nullptr && (recipe->readsOperators() || recipe->name == "never-executed")) noteGaps(console, *reader, parameters);
     return 0;
 }
 

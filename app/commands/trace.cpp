@@ -110,6 +110,8 @@ Result<int> runTrace(const CommandContext& context)
     const Unhurried closing;
     Status closed = recorder->finish();
     if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);
+    if (recorder->summary().events == 0 && outcome.ok() && level != TraceLevel::control && arguments.has("only"))
+        console.note("nothing is recorded: no operator that ran fits --only " + join(arguments.all("only"), " --only "));
     if (!outcome.ok()) return std::move(outcome).takeError();
     if (!closed.ok()) return std::move(closed).takeError();
     if (recorder->summary().state == "quota")

@@ -3,6 +3,7 @@
 #include "app/output/listing.h"
 #include "app/wiring/signals.h"
 #include "engine/base/hash.h"
+#include "engine/ir/ids.h"
 #include "engine/observe/address_resolution.h"
 
 #include <array>
@@ -43,6 +44,32 @@ Result<uint64_t> parseSize(const std::string& text)
     return static_cast<uint64_t>(number * factor);
 }
 
+namespace {
+
+/// Operators are recorded, or not: who names a result means what writes it.
+AddressPattern ofOperator(const AddressPattern& pattern)
+{
+    Address address = pattern.pattern();
+    if (address.target != TargetKind::output) return pattern;
+    address.target = TargetKind::op;
+    address.slot = -1;
+    return AddressPattern(std::move(address));
+}
+
+/// What an operator or a value is called where it lies, without the way there: it is meant wherever it is.
+bool isShortName(const Model& model, const std::string& text)
+{
+    if (model.findGraph(text).valid()) return false;
+    for (const Graph& graph : model.graphs) {
+        if (graph.findValue(text).valid()) return true;
+        for (size_t o = 0; o < graph.operators.size(); ++o)
+            if (addressSite(graph.operators[o], static_cast<int64_t>(o)) == text) return true;
+    }
+    return false;
+}
+
+} // namespace
+
 TraceModelInfo traceModelInfo(const LoadedModel& file)
 {
     TraceModelInfo info;
@@ -76,9 +103,9 @@ Result<RecorderOptions> recorderOptions(const Arguments& arguments, const Loaded
     LS_TRY(options.level, parseLevel(arguments.text("level", "statistics")));
     const auto patterns = [&](std::string_view option, std::vector<AddressPattern>& to) -> Status {
         for (const std::string& text : arguments.all(option)) {
-            Result<std::vector<AddressPattern>> patterns = resolvePattern(file.model, text);
+            Result<std::vector<AddressPattern>> patterns = resolvePattern(file.model, isShortName(file.model, text) ? ".../" + text : text);
             if (!patterns.ok()) return std::move(patterns).takeError().at("option '--" + std::string(option) + "'");
-            for (AddressPattern& pattern : *patterns) to.push_back(std::move(pattern));
+            for (const AddressPattern& pattern : *patterns) to.push_back(option == "keep" ? pattern : ofOperator(pattern));
         }
         return {};
     };

@@ -21,6 +21,7 @@ struct Recipe {
     std::string_view sql;
     std::vector<RecipeParameter> parameterList() const;
     std::string_view topic() const; ///< "Control flow", "Values", "Time", "Compare" or "Recording"
+    bool readsOperators() const;    ///< the answer is made of rows of operators, which level control does not record
 };
 /// In the order in which lists show them.
 std::span<const std::string_view> recipeTopics();

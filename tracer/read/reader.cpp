@@ -92,6 +92,8 @@ public:
     OpenedTrace trace;
 
     Status bind(Statement& statement, const QueryParameters& parameters, const Recipe* recipe, const TraceReader& reader) const;
+    /// Refuses a recipe that reads rows of operators of a run that has none of these.
+    Status checkLevel(const Recipe& recipe, const QueryParameters& parameters, const TraceReader& reader) const;
     Status bindOne(Statement& statement, int place, const RecipeParameter& parameter, const QueryParameters& given,
                    std::optional<int64_t>& slot, const TraceReader& reader) const;
 };
@@ -130,6 +132,33 @@ const TraceRun* TraceReader::findRun(int64_t id) const
     return nullptr;
 }
 
+/// The run that a parameter means if it is not given: the newest; of two, `a` is the one before it. Null: there is none.
+const TraceRun* runUnasked(std::string_view parameter, const TraceReader& reader)
+{
+    const TraceRun* run = reader.defaultRun();
+    return parameter == "a" && run != nullptr && run != reader.runs().data() ? run - 1 : run;
+}
+
+Status TraceReader::Impl::checkLevel(const Recipe& recipe, const QueryParameters& parameters, const TraceReader& reader) const
+{
+    if (!recipe.readsOperators()) return {};
+    for (const RecipeParameter& parameter : recipe.parameterList()) {
+        if (parameter.name != "run" && parameter.name != "a" && parameter.name != "b") continue;
+        const auto given = parameters.find(std::string(parameter.name));
+        const TraceRun* run = runUnasked(parameter.name, reader);
+        if (given != parameters.end()) {
+            int64_t number = -1;
+            std::from_chars(given->second.data(), given->second.data() + given->second.size(), number);
+            run = reader.findRun(number);
+        }
+        if (run == nullptr || run->level > 0) continue;
+        return Error(ErrorCode::usage, "run " + std::to_string(run->id) + " is recorded at level control, without operators")
+            .at(path)
+            .expected("level statistics or higher for '" + std::string(recipe.name) + "'");
+    }
+    return {};
+}
+
 /// Binds a parameter by what it is: an operator, a loop, a run, or what was typed. `slot` is the result that an operator's name named.
 Status TraceReader::Impl::bindOne(Statement& statement, int place, const RecipeParameter& parameter, const QueryParameters& parameters,
                                   std::optional<int64_t>& slot, const TraceReader& reader) const
@@ -163,9 +192,7 @@ Status TraceReader::Impl::bindOne(Statement& statement, int place, const RecipeP
         return {};
     }
     if (name == "run" || name == "a" || name == "b") {
-        const TraceRun* run = reader.defaultRun();
-        // Two runs: the newest, and the one before it.
-        if (name == "a" && run != nullptr && run != reader.runs().data()) --run;
+        const TraceRun* run = runUnasked(name, reader);
         if (run == nullptr) return Error(ErrorCode::usage, "the trace holds no run").at(path);
         statement.bind(place, run->id);
         return {};
@@ -237,6 +264,7 @@ Status TraceReader::query(std::string_view sql, const QueryParameters& parameter
         left.remove_prefix(std::min(left.find_first_not_of(" \t\r\n;"), left.size()));
         if (!left.empty()) return Error(ErrorCode::usage, "more than one statement").at("query").expected("one");
     }
+    if (asked != nullptr) LS_CHECK_OK(m_impl->checkLevel(*asked, parameters, *this));
     LS_CHECK_OK(m_impl->bind(statement, parameters, asked, *this));
     const OnlyReading guard(db.handle());
     const int width = statement.columns();

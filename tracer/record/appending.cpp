@@ -42,6 +42,15 @@ Result<std::optional<ModelRows>> knownModel(Database& database, const Model& mod
         if (!hasRow) break;
         rows.calls.push_back({calls.integer(0), calls.integer(1), calls.text(2)});
     }
+    LS_TRY(Statement made,
+           database.prepare("SELECT c.id, c.role, c.graph, coalesce(c.op, 0), coalesce(c.frame, '') FROM call c JOIN graph g "
+                            "ON g.id = c.graph WHERE g.model = ? AND (c.op IS NULL OR c.frame IS NOT NULL) ORDER BY c.id"));
+    made.bind(1, rows.model);
+    for (;;) {
+        LS_TRY(const bool hasRow, made.step());
+        if (!hasRow) break;
+        rows.made.try_emplace(madeCallKey(made.text(1), made.integer(2), made.integer(3), made.text(4)), made.integer(0));
+    }
     LS_TRY(rows.nextCall, database.integer("SELECT coalesce(max(id), 0) + 1 FROM call"));
     return std::optional(std::move(rows));
 }

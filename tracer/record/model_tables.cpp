@@ -342,6 +342,11 @@ private:
 
 } // namespace
 
+std::string madeCallKey(std::string_view role, int64_t graph, int64_t op, std::string_view frame)
+{
+    return std::string(role) + " " + std::to_string(graph) + " " + std::to_string(op) + " " + std::string(frame);
+}
+
 std::string quantizationText(const Graph& graph, const Quantization* q)
 {
     if (q == nullptr) return "";

@@ -8,6 +8,7 @@
 #include "tracer/sqlite/database.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,12 @@ struct ModelRows {
         std::string role;
     };
     std::vector<Call> calls;
+    std::map<std::string, int64_t> made; ///< calls that the model does not name, roots and frames, by madeCallKey: those of earlier runs
     int64_t nextCall = 1;
 };
+
+/// Ids of rows, 0: none.
+std::string madeCallKey(std::string_view role, int64_t graph, int64_t op, std::string_view frame);
 
 /// `q(0.5, -1)`, `q(axis=0, 32 channels)`, …; empty for none.
 std::string quantizationText(const Graph& graph, const Quantization* quantization);

@@ -234,6 +234,7 @@ TraceRecorder::Impl::Impl(const Model& model, RecorderOptions options, const Mod
       m_rows(rows),
       m_lock(std::move(lock)),
       m_writer(std::move(writer)),
+      m_madeCalls(rows.made),
       m_nextCall(rows.nextCall)
 {
     m_level = static_cast<int>(m_options.level);
@@ -323,8 +324,7 @@ int64_t TraceRecorder::Impl::callOf(const InvocationStart& e)
             item.op = op.row;
         }
     }
-    const std::string name = item.role + " " + std::to_string(item.graph) + " " + std::to_string(item.op) + " " + item.frame;
-    const auto [place, isNew] = m_madeCalls.try_emplace(name, m_nextCall);
+    const auto [place, isNew] = m_madeCalls.try_emplace(madeCallKey(item.role, item.graph, item.op, item.frame), m_nextCall);
     if (isNew) {
         item.id = m_nextCall++;
         pushItem({std::move(item)});

@@ -157,7 +157,8 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
      "SELECT g.name AS graph, o.label AS op FROM run r JOIN graph g ON g.model = r.model JOIN op o ON o.graph = g.id WHERE "
      "r.id = :run AND NOT EXISTS (SELECT 1 FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, r.first) "
      "AND min(p.block * 4096 + 4095, r.last) AND e.op = o.id AND e.state IS NULL WHERE p.op = o.id AND p.block BETWEEN "
-     "r.first / 4096 AND r.last / 4096)"},
+     "r.first / 4096 AND r.last / 4096) AND NOT (EXISTS (SELECT 1 FROM gap WHERE gap.run = r.id) AND EXISTS (SELECT 1 FROM call c "
+     "CROSS JOIN invocation i ON i.call = c.id AND i.run = r.id WHERE g.id IN (c.graph, c.cond)))"},
     {"dead-nodes", "Which nodes of a v1 graph got dead tokens, and how often?", "run",
      "SELECT o.name, sum(e.state = 1) AS dead, count(*) AS fired FROM event e JOIN invocation i ON i.id = e.invocation "
      "JOIN op o ON o.id = e.op WHERE i.run = :run GROUP BY o.id HAVING dead > 0 ORDER BY dead DESC, o.name"},
@@ -277,6 +278,14 @@ std::string_view Recipe::topic() const
     for (size_t i = 0; i < kTopics.size(); ++i)
         if (kOfTopic[i].find(wanted) != std::string_view::npos) return kTopics[i];
     return {};
+}
+
+bool Recipe::readsOperators() const
+{
+    if (name == "never-executed") return false; // invocations say which graphs did not run
+    const std::vector<RecipeParameter> list = parameterList();
+    const bool isOfRuns = std::any_of(list.begin(), list.end(), [](const RecipeParameter& p) { return p.name == "run" || p.name == "a"; });
+    return isOfRuns && (sql.find("event e ") != sql.npos || sql.find("writes") != sql.npos || sql.find("FROM event ") != sql.npos);
 }
 
 std::vector<RecipeParameter> Recipe::parameterList() const
