@@ -1,8 +1,10 @@
-// Threads that share one piece of work: loops whose parts do not depend on each other are cut into as many blocks as there are threads.
+// Threads that share one piece of work: loops whose parts do not depend on each other are cut into pieces that threads take as they come.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -33,22 +35,36 @@ public:
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    int threads() const { return static_cast<int>(m_workers.size()) + 1; }
-    /// Calls work(begin, end, thread) for blocks that cover 0 … count − 1, one for each thread, and waits for all. Which block a thread
-    /// gets depends on `count` and the number of threads alone.
+    int threads() const { return m_threadCount; }
+    /// Calls work(begin, end, thread) for pieces that cover 0 … count − 1, some of them for each thread, and waits until all are done. The
+    /// pieces depend on `count` and the number of threads alone. Each thread begins with pieces of its own, so that it finds in its cache
+    /// what it left there, and then takes those that others have not begun: one that wakes late, or does not run at all, is not waited for.
     void run(int64_t count, BlockFunction work);
 
 private:
-    void serve(int thread);
-    int64_t firstOf(int thread) const { return m_count * thread / threads(); }
+    static constexpr int kPieces = 4; ///< of each thread: the last one that somebody waits for is small
+    /// How many pieces of a thread nobody has begun.
+    struct alignas(64) Share {
+        std::atomic<uint32_t> left = 0;
+    };
 
-    std::mutex m_mutex;
-    std::condition_variable m_wake, m_done;
+    void serve(int thread);
+    void workOff(int thread);
+    bool runPieceOf(int owner, int thread);
+    bool enter(uint64_t& seen);
+    void leave();
+    int64_t firstOf(int thread) const { return m_count * thread / m_threadCount; }
+
+    const int m_threadCount;
+    std::unique_ptr<Share[]> m_shares; ///< by thread
+    /// The number of the round, whether threads may still join it, and how many are in it beside the caller.
+    alignas(64) std::atomic<uint64_t> m_round = 0;
     const BlockFunction* m_work = nullptr;
     int64_t m_count = 0;
-    int64_t m_round = 0;
-    int m_running = 0;
-    bool m_ending = false;
+    std::atomic<int> m_sleeping = 0;
+    std::atomic<bool> m_ending = false;
+    std::mutex m_mutex;
+    std::condition_variable m_wake, m_done;
     std::vector<std::thread> m_workers;
 };
 

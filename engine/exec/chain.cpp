@@ -260,9 +260,9 @@ Status Chain::run(const Instruction* code, KernelRuntime& runtime)
     const int threads = FlushedFloats::isOn() ? 1 : runtime.threads(); // other threads take denormals as they are
     while (std::ssize(m_lanes) < threads) m_lanes.push_back(std::make_unique<Lane>(*this, runtime));
     const InterruptionScope heedsNothing(nullptr); // a strip that is done has changed what lies where operands lay
+    for (const std::unique_ptr<Lane>& lane : m_lanes) lane->status = {};
     const auto work = [&](int64_t first, int64_t last, int thread) {
         Lane& lane = *m_lanes[static_cast<size_t>(thread)];
-        lane.status = {};
         for (int64_t strip = first; strip < last && lane.status.ok(); ++strip)
             lane.status = lane.run(*this, code, strip * m_strip, std::min(m_strip, m_count - strip * m_strip));
     };

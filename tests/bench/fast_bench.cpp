@@ -1,14 +1,19 @@
 // The profile `fast`: the layers of a MobileNet, a ResNet's convolutions and a transformer's products, operator by operator on one thread,
-// beside oneDNN called directly where this was built with it, beside the reference kernels, and on two threads. Each ratio is of medians
-// that were taken in turn, in CPU time of the thread: what else the machine does hardly shows. With LAYERS set each layer is listed.
+// beside oneDNN called directly where this was built with it and beside the reference kernels: each ratio is of medians that were taken in
+// turn, in CPU time of the thread: what else the machine does hardly shows. And on two threads. With LAYERS set each layer is listed; with
+// ONLY set only the networks whose names have that in them.
 #include "engine/base/clock.h"
 #include "tests/bench/onednn.h"
 #include "tests/bench/report.h"
 #include "tests/unit/kernels/kernel_harness.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <memory>
+#include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace loopscope;
@@ -52,14 +57,28 @@ TestTensor filled(DType dtype, const Shape& shape, float scale)
     return tensor;
 }
 
+/// Its scratch memory stays, as an interpreter's does, and its threads serve all operators.
+class Runtime : public TestRuntime {
+public:
+    using TestRuntime::TestRuntime;
+    std::byte* scratch(size_t bytes) override
+    {
+        if (m_block.size() < bytes + 64) m_block.resize(bytes + 64);
+        return m_block.data() + (64 - reinterpret_cast<uintptr_t>(m_block.data()) % 64) % 64;
+    }
+
+private:
+    std::vector<std::byte> m_block;
+};
+
 /// One operator, prepared for a profile, with its operands.
 class Prepared {
 public:
     Prepared(const std::string& kind, const AttributeList& attributes, std::vector<TestTensor> inputs, const Shape& result, Profile profile,
-             int threads)
+             Runtime& runtime)
         : m_inputs(std::move(inputs)),
           m_result(filled(m_inputs[0].dtype, result, 0.05F)),
-          m_runtime(threads)
+          m_runtime(runtime)
     {
         m_op.kind = {"tfl", kind};
         for (const NamedAttribute& attribute : attributes) setAttribute(m_op.attributes, attribute.key, attribute.value);
@@ -81,20 +100,6 @@ public:
     }
 
 private:
-    /// Its scratch memory stays, as an interpreter's does.
-    class Runtime : public TestRuntime {
-    public:
-        using TestRuntime::TestRuntime;
-        std::byte* scratch(size_t bytes) override
-        {
-            if (m_block.size() < bytes + 64) m_block.resize(bytes + 64);
-            return m_block.data() + (64 - reinterpret_cast<uintptr_t>(m_block.data()) % 64) % 64;
-        }
-
-    private:
-        std::vector<std::byte> m_block;
-    };
-
     static Tensor view(TestTensor& from)
     {
         Tensor tensor;
@@ -113,10 +118,10 @@ private:
     std::vector<const Tensor*> m_in;
     Tensor m_out;
     PreparedKernel m_kernel;
-    Runtime m_runtime;
+    Runtime& m_runtime;
 };
 
-Prepared prepared(const Layer& layer, DType dtype, Profile profile, int threads)
+Prepared prepared(const Layer& layer, DType dtype, Profile profile, Runtime& runtime)
 {
     const int64_t side = (layer.side + layer.stride - 1) / layer.stride;
     const Shape filter = layer.isDepthwise ? Shape({1, layer.filter, layer.filter, layer.inputs})
@@ -132,7 +137,7 @@ Prepared prepared(const Layer& layer, DType dtype, Profile profile, int threads)
              filled(dtype == DType::f32 ? DType::f32 : DType::i32, Shape({layer.outputs}), 0.0002F)},
             Shape({1, side, side, layer.outputs}),
             profile,
-            threads};
+            runtime};
 }
 
 int64_t clockNs(clockid_t clock)
@@ -156,8 +161,9 @@ int64_t median(std::vector<int64_t>& times)
 }
 
 /// Adds the medians of both, taken in turn.
-template <typename A, typename B> void inTurn(A a, B b, int64_t& sumA, int64_t& sumB, clockid_t clock = CLOCK_THREAD_CPUTIME_ID)
+template <typename A, typename B> void inTurn(A a, B b, int64_t& sumA, int64_t& sumB)
 {
+    constexpr clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
     std::vector<int64_t> timesA, timesB;
     a();
     b();
@@ -171,23 +177,83 @@ template <typename A, typename B> void inTurn(A a, B b, int64_t& sumA, int64_t& 
 
 double ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast<double>(std::max<int64_t>(b, 1)); }
 
+/// The layers of a network one after the other, as an interpreter runs them, with threads of its own.
+class Network {
+public:
+    Network(const std::vector<Layer>& layers, DType dtype, int threads) : m_runtime(threads), m_least(layers.size(), INT64_MAX)
+    {
+        for (const Layer& layer : layers) m_operators.emplace_back(new Prepared(prepared(layer, dtype, Profile::fast, m_runtime)));
+    }
+    void run()
+    {
+        int64_t from = clockNs(CLOCK_MONOTONIC);
+        for (size_t i = 0; i < m_operators.size(); ++i) {
+            m_operators[i]->run();
+            const int64_t to = clockNs(CLOCK_MONOTONIC);
+            m_least[i] = std::min(m_least[i], to - from);
+            from = to;
+        }
+    }
+    int64_t least(size_t layer) const { return m_least[layer]; }
+    int64_t least() const { return std::accumulate(m_least.begin(), m_least.end(), int64_t{0}); }
+
+private:
+    Runtime m_runtime;
+    std::vector<std::unique_ptr<Prepared>> m_operators;
+    std::vector<int64_t> m_least; ///< wall time of each
+};
+
+/// Two threads beside one, and beside what the machine has to give: the network twice at once, each on a thread and with memory of its own,
+/// that know nothing of each other. Least wall times of each layer in 40 runs taken in turn.
+void measureThreads(const std::string& prefix, const std::vector<Layer>& layers, DType dtype)
+{
+    Network one(layers, dtype, 1), two(layers, dtype, 2), here(layers, dtype, 1), there(layers, dtype, 1);
+    for (int i = 0; i < 40; ++i) {
+        one.run();
+        one.run();
+        two.run();
+        two.run();
+        std::atomic<int> ready = 0;
+        const auto atOnce = [&](Network& network) {
+            ++ready;
+            while (ready < 2) {
+            }
+            network.run();
+            network.run();
+        };
+        std::thread other([&] { atOnce(there); });
+        atOnce(here);
+        other.join();
+    }
+    bench::report((prefix + "_two_threads_of_one").c_str(), ratio(two.least(), one.least()), "times", 0.56);
+    bench::note((prefix + "_two_apart_of_one").c_str(), ratio(here.least() + there.least(), 4 * one.least()), "times");
+    if (!std::getenv("LAYERS")) return;
+    for (size_t i = 0; i < layers.size(); ++i) {
+        const Layer& layer = layers[i];
+        std::printf("  %3ld %4ld to %4ld by %ld, stride %ld%s: %6.0f us, on two threads %.2f times, apart %.2f\n", layer.side, layer.inputs,
+                    layer.outputs, layer.filter, layer.stride, layer.isDepthwise ? ", depthwise" : "",
+                    static_cast<double>(one.least(i)) / 1e3, ratio(two.least(i), one.least(i)),
+                    ratio(here.least(i) + there.least(i), 4 * one.least(i)));
+    }
+}
+
 void measure(const char* name, const std::vector<Layer>& layers, DType dtype, double goal)
 {
     const std::string prefix = std::string("fast_") + name;
-    int64_t ours = 0, reference = 0, one = 0, two = 0;
+    if (const char* const only = std::getenv("ONLY"); only && prefix.find(only) == std::string::npos) return;
+    int64_t ours = 0, reference = 0;
+    Runtime runtime(1);
     for (const Layer& layer : layers) {
-        Prepared fast = prepared(layer, dtype, Profile::fast, 1), slow = prepared(layer, dtype, Profile::reference, 1);
+        Prepared fast = prepared(layer, dtype, Profile::fast, runtime), slow = prepared(layer, dtype, Profile::reference, runtime);
         inTurn([&] { fast.run(); }, [&] { slow.run(); }, ours, reference);
-        Prepared shared = prepared(layer, dtype, Profile::fast, 2);
-        inTurn([&] { fast.run(); }, [&] { shared.run(); }, one, two, CLOCK_MONOTONIC);
     }
     bench::note((prefix + "_time").c_str(), static_cast<double>(ours) / 1e6, "ms");
     bench::report((prefix + "_of_reference").c_str(), ratio(ours, reference), "times", 0.6);
-    bench::note((prefix + "_two_threads_of_one").c_str(), ratio(two, one), "times");
+    measureThreads(prefix, layers, dtype);
     if (!bench::OneDnn::isHere()) return;
     int64_t again = 0, theirs = 0;
     for (const Layer& layer : layers) {
-        Prepared fast = prepared(layer, dtype, Profile::fast, 1);
+        Prepared fast = prepared(layer, dtype, Profile::fast, runtime);
         bench::OneDnn beside(layer.side, layer.inputs, layer.outputs, layer.filter, layer.stride, layer.isDepthwise, dtype == DType::i8);
         const int64_t before = again, theirsBefore = theirs;
         inTurn([&] { fast.run(); }, [&] { beside.run(); }, again, theirs);

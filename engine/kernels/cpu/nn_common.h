@@ -126,4 +126,26 @@ private:
     size_t m_bytes = 0;
 };
 
+/// Scratch memory with a part for each thread.
+struct ThreadScratch {
+    std::byte* common;
+    std::byte* first; ///< part of thread 0
+    size_t apart;     ///< bytes from part to part
+
+    template <typename T> T* of(int thread, size_t offset) const
+    {
+        return reinterpret_cast<T*>(first + static_cast<size_t>(thread) * apart + offset);
+    }
+};
+/// The parts lie in front and at the same places for all kernels, if they are not uncommonly large: what a thread writes into its part is
+/// in the cache of its own core then. To take lines out of another core's cost more than what a small kernel computes.
+inline ThreadScratch takeScratch(KernelRuntime& runtime, const ScratchLayout& common, const ScratchLayout& each)
+{
+    constexpr size_t kPart = size_t{1} << 18;
+    const auto threads = static_cast<size_t>(runtime.threads());
+    const size_t apart = threads == 1 ? each.bytes() : (each.bytes() + kPart - 1) / kPart * kPart;
+    std::byte* const block = runtime.scratch(threads * apart + common.bytes());
+    return {block + threads * apart, block, apart};
+}
+
 } // namespace loopscope

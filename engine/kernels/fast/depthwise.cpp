@@ -71,12 +71,14 @@ constexpr int64_t kManyTaps = 256;
 /// store(line of the result, taps of its pixels one after another, thread) for all lines. `images` have pixels `step` numbers apart;
 /// a pixel has `together` taps, those behind the window's are `zeros`.
 template <typename T, typename Store> void visitLines(const KernelArgs& args, const DepthwiseSizes& s, const T* images, int64_t step,
-                                                      const T* zeros, int64_t together, const T** allTaps, Store store)
+                                                      const T* zeros, int64_t together, const ThreadScratch& scratch, size_t tapsAt,
+                                                      Store store)
 {
     const int64_t plane = s.y.input * s.x.input * step, count = s.taps();
     const TapRange inner = s.x.interior();
-    shareWork(args, s.batches * s.y.output, s.x.output * s.channels * count, [&](int64_t begin, int64_t end, int thread) {
-        const T** const first = allTaps + thread * together * s.x.output;
+    // A multiplication costs four times what it does in a product.
+    shareWork(args, s.batches * s.y.output, 4 * s.x.output * s.channels * count, [&](int64_t begin, int64_t end, int thread) {
+        const T** const first = scratch.of<const T*>(thread, tapsAt);
         for (int64_t line = begin; line < end; ++line) {
             const int64_t oy = line % s.y.output;
             const TapRange ty = s.y.taps(oy);
@@ -103,24 +105,23 @@ Status runFloats(const KernelArgs& args)
     const auto& params = args.paramsAs<FastDepthwiseParams>();
     const DepthwiseSizes s(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
     const bool isSpread = s.channels != s.inputChannels;
-    ScratchLayout layout;
-    const size_t zerosAt = layout.add<float>(s.channels), imageAt = layout.add<float>(isSpread ? s.pixels() * s.channels : 0);
-    const size_t tapsAt = layout.add<const float*>(s.taps() * s.x.output * args.runtime->threads());
-    std::byte* const scratch = args.runtime->scratch(layout.bytes());
-    auto* const zeros = reinterpret_cast<float*>(scratch + zerosAt);
+    ScratchLayout common, each;
+    const size_t zerosAt = common.add<float>(s.channels), imageAt = common.add<float>(isSpread ? s.pixels() * s.channels : 0);
+    const size_t tapsAt = each.add<const float*>(s.taps() * s.x.output);
+    const ThreadScratch scratch = takeScratch(*args.runtime, common, each);
+    auto* const zeros = reinterpret_cast<float*>(scratch.common + zerosAt);
     std::fill_n(zeros, s.channels, 0.0F);
     const float* image = args.in(0).as<float>();
     if (isSpread) {
-        auto* const wider = reinterpret_cast<float*>(scratch + imageAt);
+        auto* const wider = reinterpret_cast<float*>(scratch.common + imageAt);
         spreadPixels(s, image, s.channels, wider);
         image = wider;
     }
     const FloatFinish finish = params.finish(args.has(2) ? args.in(2).as<float>() : nullptr);
-    visitLines<float>(args, s, image, s.channels, zeros, s.taps(), reinterpret_cast<const float**>(scratch + tapsAt),
-                      [&](int64_t line, const float* const* taps, int) {
-                          multiplyTaps(taps, s.taps(), s.x.output, args.in(1).as<float>(), params.taps->as<float>(), s.channels, finish,
-                                       args.out(0).as<float>() + line * s.x.output * s.channels);
-                      });
+    visitLines<float>(args, s, image, s.channels, zeros, s.taps(), scratch, tapsAt, [&](int64_t line, const float* const* taps, int) {
+        multiplyTaps(taps, s.taps(), s.x.output, args.in(1).as<float>(), params.taps->as<float>(), s.channels, finish,
+                     args.out(0).as<float>() + line * s.x.output * s.channels);
+    });
     return {};
 }
 
@@ -132,30 +133,27 @@ template <typename T> Status run8(const KernelArgs& args)
     const int64_t blocks = panelsOf(s.channels), whole = blocks * kTileColumns;
     const bool isSpread = s.channels != s.inputChannels, isPadded = whole != s.channels; // the last block reaches beyond its pixel
     const int64_t step = isSpread ? whole : s.channels;
-    const int threads = args.runtime->threads();
-    ScratchLayout layout;
-    const size_t imageAt = layout.add<T>(isSpread || isPadded ? s.pixels() * step + kTileColumns : 0), zerosAt = layout.add<T>(whole);
-    const size_t sumsAt = layout.add<int32_t>(whole * s.x.output * threads);
-    const size_t tapsAt = layout.add<const T*>(s.paddedTaps() * s.x.output * threads);
-    std::byte* const scratch = args.runtime->scratch(layout.bytes());
-    auto* const zeros = reinterpret_cast<T*>(scratch + zerosAt);
+    ScratchLayout common, each;
+    const size_t imageAt = common.add<T>(isSpread || isPadded ? s.pixels() * step + kTileColumns : 0), zerosAt = common.add<T>(whole);
+    const size_t sumsAt = each.add<int32_t>(whole * s.x.output), tapsAt = each.add<const T*>(s.paddedTaps() * s.x.output);
+    const ThreadScratch scratch = takeScratch(*args.runtime, common, each);
+    auto* const zeros = reinterpret_cast<T*>(scratch.common + zerosAt);
     std::fill_n(zeros, whole, static_cast<T>(params.inputZero));
     const T* image = args.in(0).as<T>();
     if (isSpread || isPadded) {
-        auto* const own = reinterpret_cast<T*>(scratch + imageAt);
+        auto* const own = reinterpret_cast<T*>(scratch.common + imageAt);
         if (isSpread) spreadPixels(s, image, step, own);
         else std::copy_n(image, s.pixels() * step, own);
         std::fill_n(own + s.pixels() * step, kTileColumns, T{0}); // what follows a pixel meets weights of 0
         image = own;
     }
     const int32_t* const bias = args.has(2) ? args.in(2).as<int32_t>() : nullptr;
-    visitLines<T>(args, s, image, step, zeros, s.paddedTaps(), reinterpret_cast<const T**>(scratch + tapsAt),
-                  [&](int64_t line, const T* const* taps, int thread) {
-                      auto* const sums = reinterpret_cast<int32_t*>(scratch + sumsAt) + thread * whole * s.x.output;
-                      multiplyTaps(taps, s.paddedTaps() / 2, s.x.output, params.taps->as<int16_t>(), params.start.data(), blocks, sums);
-                      T* const out = args.out(0).as<T>() + line * s.x.output * s.channels;
-                      finishRows(sums, whole, s.x.output, params.stage, bias, s.channels, out);
-                  });
+    visitLines<T>(args, s, image, step, zeros, s.paddedTaps(), scratch, tapsAt, [&](int64_t line, const T* const* taps, int thread) {
+        auto* const sums = scratch.of<int32_t>(thread, sumsAt);
+        multiplyTaps(taps, s.paddedTaps() / 2, s.x.output, params.taps->as<int16_t>(), params.start.data(), blocks, sums);
+        T* const out = args.out(0).as<T>() + line * s.x.output * s.channels;
+        finishRows(sums, whole, s.x.output, params.stage, bias, s.channels, out);
+    });
     return {};
 }
 

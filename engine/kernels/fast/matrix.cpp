@@ -335,16 +335,15 @@ Status runBatchMatmul(const KernelArgs& args)
     if (!params.adjX && count <= kFewRows && !(params.adjY && params.roundsProducts)) return runFewRows(args);
     const int64_t batches = out.countOf(0, out.rank() - 2), all = panelsOf(columns), pieces = (all + kPanelsTogether - 1) / kPanelsTogether;
     const int64_t panelFloats = std::min(all, kPanelsTogether) * kTileColumns * depth, turnedFloats = params.adjX ? count * depth : 0;
-    ScratchLayout layout;
-    const size_t panelsAt = layout.add<float>((panelFloats + 16) / 16 * 16 * args.runtime->threads());
-    const size_t turnedAt = layout.add<float>(turnedFloats * args.runtime->threads());
-    std::byte* const scratch = args.runtime->scratch(layout.bytes());
+    ScratchLayout each;
+    const size_t panelsAt = each.add<float>(panelFloats + 16), turnedAt = each.add<float>(turnedFloats);
+    const ThreadScratch scratch = takeScratch(*args.runtime, {}, each);
     float* const to = args.out(0).as<float>();
     FloatFinish finish;
     finish.roundsProducts = params.roundsProducts;
     shareWork(args, batches * pieces, kPanelsTogether * kTileColumns * depth * count, [&](int64_t begin, int64_t end, int thread) {
-        float* const panels = reinterpret_cast<float*>(scratch + panelsAt) + thread * ((panelFloats + 16) / 16 * 16);
-        float* const turned = reinterpret_cast<float*>(scratch + turnedAt) + thread * turnedFloats;
+        float* const panels = scratch.of<float>(thread, panelsAt);
+        float* const turned = scratch.of<float>(thread, turnedAt);
         const float* rows[kMostRows];
         for (int64_t piece = begin; piece < end; ++piece) {
             const int64_t batch = piece / pieces, firstPanel = piece % pieces * kPanelsTogether;
@@ -378,14 +377,12 @@ Status runBatchMatmul8(const KernelArgs& args)
     const int64_t padded = rowDepth<int16_t>(depth), batches = out.countOf(0, out.rank() - 2);
     const int64_t all = panelsOf(columns), pieces = (all + kPanelsTogether - 1) / kPanelsTogether,
                   panelsTogether = std::min(all, kPanelsTogether);
-    ScratchLayout layout;
-    const int64_t panelNumbers = (panelsTogether * kTileColumns * padded + 31) / 32 * 32, rowNumbers = kMostRows * padded;
-    const size_t panelsAt = layout.add<int16_t>(panelNumbers * args.runtime->threads()),
-                 rowsAt = layout.add<int16_t>(rowNumbers * args.runtime->threads());
-    std::byte* const scratch = args.runtime->scratch(layout.bytes());
+    ScratchLayout each;
+    const size_t panelsAt = each.add<int16_t>(panelsTogether * kTileColumns * padded), rowsAt = each.add<int16_t>(kMostRows * padded);
+    const ThreadScratch scratch = takeScratch(*args.runtime, {}, each);
     shareWork(args, batches * pieces, kPanelsTogether * kTileColumns * depth * count, [&](int64_t begin, int64_t end, int thread) {
-        int16_t* const panels = reinterpret_cast<int16_t*>(scratch + panelsAt) + thread * panelNumbers;
-        int16_t* const wide = reinterpret_cast<int16_t*>(scratch + rowsAt) + thread * rowNumbers;
+        int16_t* const panels = scratch.of<int16_t>(thread, panelsAt);
+        int16_t* const wide = scratch.of<int16_t>(thread, rowsAt);
         const int16_t* rows[kMostRows];
         for (int64_t piece = begin; piece < end; ++piece) {
             const int64_t batch = piece / pieces, firstPanel = piece % pieces * kPanelsTogether, column = firstPanel * kTileColumns;

@@ -82,15 +82,15 @@ template <typename In, typename Output> void multiplyPhases(const KernelArgs& ar
     const auto& p = args.paramsAs<FastTransposeParams>();
     const Shape &input = args.in(2).shape, &out = args.out(0).shape;
     const Axis y = axisOf(p.window.height, p.filterY, input[1], out[1]), x = axisOf(p.window.width, p.filterX, input[2], out[2]);
-    const int64_t channels = p.inputChannels, most = rowDepth<Wide>(p.mostDepth()), threads = args.runtime->threads();
+    const int64_t channels = p.inputChannels, most = rowDepth<Wide>(p.mostDepth());
     const int64_t blockNumbers = (kMostRows * most + 63) / 64 * 64;
-    ScratchLayout layout;
-    const size_t rowsAt = layout.add<Wide>(blockNumbers * threads), bytesAt = layout.add<In>(isWidened ? blockNumbers * threads : 0);
-    std::byte* const scratch = args.runtime->scratch(layout.bytes());
+    ScratchLayout each;
+    const size_t rowsAt = each.add<Wide>(blockNumbers), bytesAt = isWidened ? each.add<In>(blockNumbers) : rowsAt;
+    const ThreadScratch scratch = takeScratch(*args.runtime, {}, each);
     const auto zero = static_cast<In>(isWidened ? p.inputZero : 0);
     shareWork(args, out[0] * out[1], out[2] * p.channels * p.mostDepth(), [&](int64_t begin, int64_t end, int thread) {
-        Wide* const block = reinterpret_cast<Wide*>(scratch + rowsAt) + thread * blockNumbers;
-        In* const gathered = isWidened ? reinterpret_cast<In*>(scratch + bytesAt) + thread * blockNumbers : reinterpret_cast<In*>(block);
+        Wide* const block = scratch.of<Wide>(thread, rowsAt);
+        In* const gathered = scratch.of<In>(thread, bytesAt);
         const Wide* rows[kMostRows];
         for (int64_t line = begin; line < end; ++line) {
             const int64_t oy = line % out[1];

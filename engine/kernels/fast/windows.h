@@ -84,34 +84,52 @@ template <typename In> size_t shortLineBytes(const ConvSizes& s)
 /// How far apart rows are kept: rows a multiple of 1 KiB apart would share the few places of a cache that their addresses allow.
 inline int64_t rowPitch(int64_t numbers, int64_t bytes) { return numbers * bytes % 1024 == 0 ? numbers + 64 / bytes : numbers; }
 
-/// Rows of a block: fewer where they are long, and few enough that every thread gets some.
-inline int64_t rowsTogether(int64_t windows, int64_t rowBytes, int threads)
-{
-    constexpr int64_t kBlockBytes = int64_t{1} << 17;
-    const int64_t most = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(rowBytes, 1), kTileRows, kMostRows);
-    const int64_t shared = (windows + threads - 1) / threads;
-    return (std::min(most, std::max<int64_t>(shared, 1)) + kTileRows - 1) / kTileRows * kTileRows;
-}
+/// How all windows are cut into pieces of work: blocks of whole tiles, as even as they can be, and where they are few, panels.
+struct WindowBlocks {
+    int64_t tiles, blocks;
+    int64_t parts = 1; ///< that the panels are cut into
 
-/// Multiplies all windows of source(scratch memory), which begins with what `layout` has reserved, by the panels that panels() tells after
+    /// Blocks have fewer rows where these are long. `panels`: how many may be cut.
+    WindowBlocks(int64_t windows, int64_t rowBytes, int64_t panels, int64_t threads) : tiles((windows + kTileRows - 1) / kTileRows)
+    {
+        constexpr int64_t kBlockBytes = int64_t{1} << 17;
+        const int64_t most = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(rowBytes, 1), kTileRows, kMostRows);
+        const int64_t mostTiles = (most + kTileRows - 1) / kTileRows;
+        blocks = std::max<int64_t>(1, (tiles + mostTiles - 1) / mostTiles);
+        if (threads == 1) return;
+        // One block, and many columns: each thread reads its part of the weights alone, and makes the same rows as the others.
+        if (blocks == 1) parts = std::clamp<int64_t>(panels / (2 * kPanelsTogether), 1, threads);
+        if (parts > 1 || blocks >= 8 * threads) return;
+        blocks = std::min(std::max<int64_t>(1, tiles), (blocks + threads - 1) / threads * threads);
+    }
+    int64_t firstRow(int64_t block) const { return tiles * block / blocks * kTileRows; }
+    int64_t mostRows() const { return (tiles + blocks - 1) / blocks * kTileRows; }
+    int64_t firstPanel(int64_t part, int64_t panels) const
+    {
+        return part == parts ? panels : panels * part / parts / kPanelsTogether * kPanelsTogether;
+    }
+};
+
+/// Multiplies all windows of source(scratch memory), which begins with what `common` has reserved, by the panels that panels() tells after
 /// that; output(first window, group) tells where the results go from there.
 template <typename In, typename Source, typename Panels, typename Output>
-void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout layout, int32_t zeroPoint, Source source, Panels panelsAfter,
+void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout common, int32_t zeroPoint, Source source, Panels panelsAfter,
                      Output output)
 {
     using Panel = std::remove_cv_t<std::remove_pointer_t<decltype(panelsAfter())>>;
     using Wide = std::conditional_t<sizeof(Panel) == 1, In, Panel>; // bytes are multiplied as they are
     const int64_t depth = s.depth(), padded = rowDepth<Wide>(depth), windows = s.windows();
-    const int64_t pitch = rowPitch(padded, sizeof(Wide)), threads = args.runtime->threads();
+    const int64_t pitch = rowPitch(padded, sizeof(Wide)), allPanels = panelsOf(s.groupChannels);
     constexpr bool isWidened = !std::is_same_v<In, Wide>;
     // Numbers of single pixels are read where they are, unless many columns make up for copying them to better places.
     const bool isDirect = !isWidened && s.isPointwise() && padded == depth && (pitch == padded || s.groupChannels < 64);
-    const int64_t together = rowsTogether(windows, padded * static_cast<int64_t>(sizeof(Wide)), args.runtime->threads());
-    const int64_t blockNumbers = (together * pitch + kCopySlack + 63) / 64 * 64; // and what short copies write behind the last row
-    const size_t rowsAt = layout.add<Wide>(isDirect ? 0 : blockNumbers * threads);
-    const size_t bytesAt = layout.add<In>(isWidened ? blockNumbers * threads : 0); // rows as they are in the input
-    std::byte* const scratch = args.runtime->scratch(layout.bytes());
-    const In* const images = source(scratch);
+    const WindowBlocks cut(windows, padded * static_cast<int64_t>(sizeof(Wide)), s.groups == 1 ? allPanels : 0, args.runtime->threads());
+    const int64_t blockNumbers = (cut.mostRows() * pitch + kCopySlack + 63) / 64 * 64; // and what short copies write behind the last row
+    ScratchLayout each;
+    const size_t rowsAt = each.add<Wide>(isDirect ? 0 : blockNumbers);
+    const size_t bytesAt = isWidened ? each.add<In>(blockNumbers) : rowsAt; // rows as they are in the input
+    const ThreadScratch scratch = takeScratch(*args.runtime, common, each);
+    const In* const images = source(scratch.common);
     const int64_t groupElements = panelElements<Wide>(s.groupChannels, depth), plane = s.plane();
     const Panel* const panels = panelsAfter();
     const TapRange inner = s.x.interior();
@@ -121,13 +139,14 @@ void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout l
     // Pixels side by side are widened where they are.
     const bool isAligned = isWidened && s.isPointwise() && s.x.stride == 1 && s.y.stride == 1 && s.x.output == s.x.input &&
                            s.y.output == s.y.input && pitch == depth;
-    shareWork(args, (windows + together - 1) / together, together * s.channels * depth, [&](int64_t begin, int64_t end, int thread) {
-        Wide* const block = reinterpret_cast<Wide*>(scratch + rowsAt) + (isDirect ? 0 : thread * blockNumbers);
-        In* const gathered = reinterpret_cast<In*>(scratch + (isWidened ? bytesAt : rowsAt)) + (isDirect ? 0 : thread * blockNumbers);
+    shareWork(args, cut.blocks * cut.parts, cut.mostRows() * s.channels * depth / cut.parts, [&](int64_t begin, int64_t end, int thread) {
+        Wide* const block = scratch.of<Wide>(thread, rowsAt);
+        In* const gathered = scratch.of<In>(thread, bytesAt);
         const auto zero = static_cast<In>(zeroPoint);
         const Wide* rows[kMostRows];
-        for (int64_t first = begin * together; first < std::min(end * together, windows); first += together) {
-            const int64_t count = std::min(together, windows - first);
+        for (int64_t piece = begin; piece < end; ++piece) {
+            const int64_t first = cut.firstRow(piece / cut.parts), part = piece % cut.parts;
+            const int64_t count = std::min(cut.firstRow(piece / cut.parts + 1), windows) - first;
             for (int64_t g = 0; g < s.groups; ++g) {
                 int64_t ox = first % s.x.output, oy = first / s.x.output % s.y.output;
                 TapRange ty;
@@ -161,7 +180,8 @@ void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout l
                 }
                 if (isAligned) widened = images + first * depth;
                 if constexpr (isWidened) copyWidened(widened, count * pitch, zeroPoint, block);
-                multiplyRows(rows, count, padded, panels + g * groupElements, 0, panelsOf(s.groupChannels), output(first, g));
+                multiplyRows(rows, count, padded, panels + g * groupElements, cut.firstPanel(part, allPanels),
+                             cut.firstPanel(part + 1, allPanels), output(first, g));
             }
         }
     });
