@@ -43,7 +43,10 @@ Result<size_t> chooseTfCallee(const CallForm& form, const Tensor& steering)
 
 Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instruction, bool single)
 {
-    if (m_options.device) m_options.device->settle();
+    if (m_options.device) {
+        m_options.device->settle();
+        LS_CHECK_OK(m_options.device->check());
+    }
     const GraphId graph = caller.activation->plan().graph;
     CallState& call = caller.activation->call(instruction.index);
     caller.callStart = m_audience.now();

@@ -124,7 +124,7 @@ const Tensor* Interpreter::Impl::value(int depth, ValueId id) const
     const Activation& activation = *m_frames[index].activation;
     if (id.index < 0 || static_cast<size_t>(id.index) >= activation.plan().values.size()) return nullptr;
     const Slot& slot = activation.slot(id);
-    if (slot.data) show(slot);
+    if (slot.data && !show(slot)) return nullptr;
     switch (activation.plan().value(id).storage) {
     case Storage::none: return nullptr;
     case Storage::input:

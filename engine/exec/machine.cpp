@@ -9,6 +9,18 @@
 
 namespace loopscope {
 
+namespace {
+
+/// What somebody is about to look at comes to the host. Errors: device.
+Status bringResults(DeviceMemory* device, const KernelArgs& args)
+{
+    if (!device) return {};
+    for (int k = 0; k < args.outputCount; ++k) device->hostBytes(args.out(k));
+    return device->check();
+}
+
+} // namespace
+
 /// Behind the last operator of the innermost graph: what comes next. `status` is what the run ends with where it is over.
 [[gnu::always_inline]] inline Interpreter::Impl::GraphEnd Interpreter::Impl::passEnd(CallFrame& frame, Status& status, bool single)
 {
@@ -326,8 +338,8 @@ Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction&
     Status status = instruction.plain == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.ns = m_audience.since(from);
+    if (status.ok()) status = bringResults(m_options.device, instruction.args);
     if (status.ok()) {
-        for (int k = 0; k < instruction.args.outputCount; ++k) show(instruction.args.out(k));
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     } else {
         event.state = EventState::failed;
@@ -347,7 +359,7 @@ Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instru
         LS_CHECK_OK(runSized(instruction));
     }
     if (!m_asking || (instruction.traps & trapAfter) == 0 || isQuiet(frame)) return {};
-    for (int k = 0; k < instruction.args.outputCount; ++k) show(instruction.args.out(k));
+    LS_CHECK_OK(bringResults(m_options.device, instruction.args));
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     frame.next = instruction.index + 1;

@@ -63,10 +63,12 @@ public:
         if (m_options.device && (point == SyncPoint::snapshot || point == SyncPoint::restore)) m_options.device->settle();
     }
 
-    /// Brings a value that somebody looks at to the host.
-    void show(const Tensor& tensor) const
+    /// Brings a value that somebody looks at to the host. False: it went with the device.
+    bool show(const Tensor& tensor) const
     {
-        if (m_options.device) m_options.device->hostBytes(tensor);
+        if (!m_options.device) return true;
+        m_options.device->hostBytes(tensor);
+        return m_options.device->placementOf(tensor) != Placement::device;
     }
 
     // ResourceListener: of TensorFlow graphs it looks for races, too

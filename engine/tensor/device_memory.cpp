@@ -34,7 +34,7 @@ void DeviceMemory::settle()
 {
     for (auto& [place, range] : m_ranges)
         if (range.isNewer) fetch(place, range);
-    m_ranges.clear();
+    std::erase_if(m_ranges, [](const auto& one) { return !one.second.isNewer; });
 }
 
 void DeviceMemory::computed(const Tensor& tensor)
@@ -50,8 +50,11 @@ void DeviceMemory::written(const Tensor& tensor)
 
 void DeviceMemory::fetch(std::byte* place, Range& range)
 {
-    range.isNewer = false;
-    if (Status status = readBack(place, range.bytes); !status.ok() && !m_failure) m_failure = std::move(status).takeError();
+    range.isNewer = false; // as readBack() finds it
+    Status status = readBack(place, range.bytes);
+    if (status.ok()) return;
+    range.isNewer = true; // the host's bytes are not the value, and never will be
+    if (!m_failure) m_failure = std::move(status).takeError();
 }
 
 } // namespace loopscope

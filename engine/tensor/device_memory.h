@@ -23,12 +23,17 @@ public:
     virtual ~DeviceMemory() = default;
 
     Placement placementOf(const Tensor& tensor) const;
-    /// The one way to the bytes of a tensor for whoever is no kernel of the device: reads back what the device alone has, once.
+    /// The one way to the bytes of a tensor for whoever is no kernel of the device: reads back what the device alone has, once. Where that
+    /// fails the tensor stays on the device, for whoever asks placementOf(): its bytes here are nothing.
     std::span<const std::byte> hostBytes(const Tensor& tensor);
     /// Everything that the device alone has is read back: what follows may go anywhere.
     void settle();
-    /// Nothing that the device has is worth anything: a run begins, in memory that may be another's by now.
-    void forget() { m_ranges.clear(); }
+    /// Nothing that the device has is worth anything, and no failure counts: a run begins, in memory that may be another's by now.
+    void forget()
+    {
+        m_ranges.clear();
+        m_failure.reset();
+    }
     /// A kernel of the device has given the tensor its value, or will have before readBack() returns.
     void computed(const Tensor& tensor);
     /// The host has, or is about to, or the place goes: what the device holds for it is old.
