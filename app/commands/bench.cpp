@@ -119,6 +119,7 @@ Result<int> runBench(const CommandContext& context)
                      std::to_string(work.copied) + " bytes copied a run");
     if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), asked.options.profile); !text.empty())
         console.note(text);
+    if (const std::string text = fullDeviceText(device); !text.empty()) console.note(text);
     std::vector<Shape> shapes;
     for (const BoundInput& input : asked.inputs.inputs) shapes.push_back(input.forRun(0).shape);
     const OperatorTimes::Ceiling ceiling = {workOf(executor->model(), asked.target.graph, shapes), measureCeiling(), asked.options.threads};

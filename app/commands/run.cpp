@@ -63,6 +63,7 @@ Result<int> runRun(const CommandContext& context)
         LS_CHECK_OK(checkStrict(arguments, *executor));
         if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); run == 0 && !text.empty())
             console.note(text);
+        if (const std::string text = fullDeviceText(session.deviceOf(*executor)); run + 1 == runs && !text.empty()) console.note(text);
         std::vector<Tensor> outputs;
         std::vector<Array> reals; // what `outputs` shows of them under --dequantize
         for (const Port& port : target.outputs) {

@@ -106,6 +106,7 @@ Result<int> runTrace(const CommandContext& context)
     executor->setObserver(nullptr);
     if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); !text.empty())
         console.note(text);
+    if (const std::string text = fullDeviceText(session.deviceOf(*executor)); !text.empty()) console.note(text);
     // The file is closed whatever happened: a cancelled or failed run leaves a valid trace up to there.
     const Unhurried closing;
     Status closed = recorder->finish();

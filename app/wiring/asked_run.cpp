@@ -18,7 +18,9 @@ Result<AskedRun> askedRun(Console& console, const Arguments& typed, KeptLoop loo
     Arguments arguments = typed;
     LS_TRY(const bool isKept, loop == KeptLoop::used ? useLoopFile(arguments) : Result<bool>(false));
     if (isKept) console.note(loopNote(arguments.positionals[0]));
-    LS_TRY(asked.options, executionOptions(arguments));
+    std::string whyNoDevice;
+    LS_TRY(asked.options, executionOptions(arguments, &whyNoDevice));
+    if (!whyNoDevice.empty()) console.note(whyNoDevice);
     LS_TRY(asked.runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(asked.timeout, arguments.real("timeout", 0));
     LS_TRY(asked.file, loadModel(arguments.positionals[0]));

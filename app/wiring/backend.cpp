@@ -34,9 +34,10 @@ Error withoutDevice(Error error)
 
 } // namespace
 
-void chooseDevice(const Arguments& arguments)
+void chooseDevice(const Arguments& arguments, bool isOptional)
 {
     DeviceChoice choice;
+    choice.isOptional = isOptional;
     choice.wanted = arguments.text("device", environment("LOOPSCOPE_DEVICE"));
     choice.validates = environment("LOOPSCOPE_VALIDATE") == "1";
     choice.cacheFolder = environment("LOOPSCOPE_CACHE");
@@ -68,17 +69,20 @@ Status openDevice(const Arguments& arguments)
     return device.ok() ? Status() : Status(device.error().copy().at("backend 'vulkan'"));
 }
 
-Status chooseBackend(const Arguments& arguments, ExecutionOptions& options)
+Status chooseBackend(const Arguments& arguments, ExecutionOptions& options, std::string* whyNoDevice)
 {
     LS_TRY(const std::string backend, backendOption(arguments));
     if (backend == "cpu") return {};
-    chooseDevice(arguments);
+    chooseDevice(arguments, backend == "auto");
     const Profile before = options.profile;
     options.profile = Profile::vulkan;
     Status status = giveDevice(options);
     if (status.ok()) return {};
-    if (backend == "vulkan") return withoutDevice(std::move(status).takeError());
+    Error error = std::move(status).takeError();
+    if (backend == "vulkan") return withoutDevice(std::move(error));
     options.profile = before;
+    const std::string why = error.message();
+    if (whyNoDevice && !why.starts_with("no device (")) *whyNoDevice = "backend 'auto': " + why + "; everything runs on the cpu";
     return {};
 }
 
@@ -111,6 +115,16 @@ Status placeOperators(const Arguments& arguments, Model& model)
         if (!fits) return Error(ErrorCode::usage, "option '--place'").found("'" + pattern + "', which fits no operator");
     }
     return {};
+}
+
+std::string fullDeviceText(const DeviceMemory* device)
+{
+    const auto* const memory = dynamic_cast<const VulkanMemory*>(device);
+    if (!memory || memory->traffic().spills == 0) return {};
+    const auto counted = [](uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+    const DeviceTraffic& traffic = memory->traffic();
+    return "the device was full " + counted(traffic.spills, "time") + " and gave back what it held" +
+           (traffic.onHost == 0 ? "" : ", " + counted(traffic.onHost, "operator") + " ran on the cpu");
 }
 
 Status checkStrict(const Arguments& arguments, const Executor& executor)

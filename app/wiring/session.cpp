@@ -25,11 +25,11 @@ Result<Profile> profileOption(const Arguments& arguments)
     return Error(ErrorCode::usage, "option '--profile'").found("'" + profile + "'").expected("reference, fast or xnnpack");
 }
 
-Result<ExecutionOptions> executionOptions(const Arguments& arguments)
+Result<ExecutionOptions> executionOptions(const Arguments& arguments, std::string* whyNoDevice)
 {
     ExecutionOptions options;
     LS_TRY(options.profile, profileOption(arguments));
-    LS_CHECK_OK(chooseBackend(arguments, options));
+    LS_CHECK_OK(chooseBackend(arguments, options, whyNoDevice));
     LS_TRY(const int64_t seed, arguments.integer("seed", 1));
     LS_TRY(options.maxSteps, arguments.integer("max-steps", options.maxSteps, 1));
     LS_TRY(const int64_t depth, arguments.integer("max-depth", options.maxDepth, 1, 1'000'000));

@@ -26,7 +26,7 @@ class ProgressMeter;
 /// --profile. Errors: usage; unsupported, for one that is not built into this program.
 Result<Profile> profileOption(const Arguments& arguments);
 /// Reads --profile, --seed, --threads, --max-steps and --max-depth; --backend must be one that exists. Errors: usage, device.
-Result<ExecutionOptions> executionOptions(const Arguments& arguments);
+Result<ExecutionOptions> executionOptions(const Arguments& arguments, std::string* whyNoDevice = nullptr);
 
 /// Inputs under a time limit (≤ 0: none): `@rand` of gigabytes takes long. Errors: of `bind`; execution if the limit has passed.
 Result<BoundInputs> boundInTime(double timeoutSeconds, const std::function<Result<BoundInputs>()>& bind);

@@ -241,7 +241,8 @@ Result<DebugSubject> openSubject(const Arguments& typed,
             .note("for example: loopscope debug samples/text/collatz.lsir -i x=27");
     if (isTraceFile(arguments.positionals[0])) return recordedAgainst(arguments.positionals[0], arguments);
     LS_TRY(const bool isKept, useLoopFile(arguments));
-    LS_TRY(ExecutionOptions options, executionOptions(arguments));
+    std::string whyNoDevice;
+    LS_TRY(ExecutionOptions options, executionOptions(arguments, &whyNoDevice));
     LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
     LS_TRY(std::vector<std::string> inputs, inputSources(arguments));
     LS_TRY(LoadedModel loaded, loadModel(arguments.positionals[0]));
@@ -259,7 +260,7 @@ Result<DebugSubject> openSubject(const Arguments& typed,
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), signature, options));
     subject.owner = file;
     subject.selection = selection;
-    if (isKept) subject.note = loopNote(arguments.positionals[0]);
+    subject.note = isKept ? loopNote(arguments.positionals[0]) : whyNoDevice;
     subject.record = recorderOf(file->model, std::string(profileName(options.profile)), file);
     subject.inputs = std::move(inputs);
     if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));

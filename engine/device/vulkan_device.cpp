@@ -16,6 +16,23 @@ namespace {
 constexpr uint64_t kBlockBytes = uint64_t{64} << 20;
 /// A fence is polled for so long before the thread sleeps: waking up costs more than a small dispatch.
 constexpr int64_t kPollNs = 60'000;
+constexpr std::string_view kOutOfMemory = "out of device memory";
+
+/// What the specification calls it, in words.
+std::string resultText(VkResult result)
+{
+    switch (result) {
+    case VK_ERROR_DEVICE_LOST: return "the device was lost";
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY: return std::string(kOutOfMemory);
+    case VK_ERROR_INITIALIZATION_FAILED: return "the driver could not initialise it";
+    case VK_ERROR_FEATURE_NOT_PRESENT: return "a feature is missing";
+    case VK_ERROR_EXTENSION_NOT_PRESENT: return "an extension is missing";
+    case VK_ERROR_TOO_MANY_OBJECTS: return "the driver makes no more of them";
+    case VK_ERROR_INVALID_SHADER_NV: return "the driver refuses the shader";
+    default: return "Vulkan error " + std::to_string(result);
+    }
+}
 
 struct Opening {
     std::mutex mutex;
@@ -66,6 +83,7 @@ Result<std::shared_ptr<VulkanDevice>> VulkanDevice::opened()
 Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(const DeviceChoice& choice)
 {
     std::shared_ptr<VulkanDevice> made(new VulkanDevice());
+    made->m_isOptional = choice.isOptional;
     LS_CHECK_OK(made->openDevice(choice));
     return made;
 }
@@ -89,6 +107,8 @@ VulkanDevice::~VulkanDevice()
     if (h.messenger) vkDestroyDebugUtilsMessengerEXT(h.instance, h.messenger, nullptr);
     if (h.instance) vkDestroyInstance(h.instance, nullptr);
 }
+
+bool VulkanDevice::isLost() const { return m_handles->isLost; }
 
 std::vector<std::string> VulkanDevice::validationMessages() const
 {
@@ -190,11 +210,10 @@ Status VulkanHandles::checked(VkResult result, std::string_view what)
     if (result == VK_SUCCESS) return {};
     if (result == VK_ERROR_DEVICE_LOST) isLost = true;
     const bool isFull = result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY;
-    return Error(isFull ? ErrorCode::execution : ErrorCode::device, isLost   ? std::string("the device was lost")
-                                                                    : isFull ? std::string("out of device memory")
-                                                                             : "Vulkan error " + std::to_string(result))
-        .at(what);
+    return Error(isFull ? ErrorCode::execution : ErrorCode::device, resultText(result)).at(what);
 }
+
+bool isOutOfDeviceMemory(const ErrorDetail& error) { return error.what == kOutOfMemory; }
 
 Status VulkanHandles::bind(VkBuffer& buffer, VkDeviceMemory& place, uint64_t bytes, VkBufferUsageFlags usage, VkMemoryPropertyFlags wanted,
                            VkMemoryPropertyFlags liked)

@@ -40,6 +40,7 @@ struct DeviceChoice {
     std::string wanted;      ///< a part of the name, an index or a type; empty: the first real GPU, else what there is
     std::string cacheFolder; ///< where compiled pipelines are kept; empty: nowhere
     bool validates = false;  ///< with Khronos' validation layer, core and synchronisation
+    bool isOptional = false; ///< the CPU does what the device has no memory or no pipeline for
 };
 
 /// A piece of the device's memory.
@@ -58,6 +59,9 @@ struct ShaderCode {
 class DevicePipeline;
 struct VulkanHandles;
 
+/// Whether an error of these functions says that the device's memory is full.
+bool isOutOfDeviceMemory(const ErrorDetail& error);
+
 /// Thread-safe. One a program: kernels are prepared for it.
 class VulkanDevice {
 public:
@@ -71,6 +75,9 @@ public:
     static Result<std::shared_ptr<VulkanDevice>> opened();
 
     const DeviceInfo& info() const { return m_info; }
+    /// DeviceChoice::isOptional.
+    bool isOptional() const { return m_isOptional; }
+    bool isLost() const;
     /// Compiled once for each set of specialisation constants. Errors: device.
     Result<const DevicePipeline*> pipeline(const ShaderCode& shader, std::span<const uint32_t> constants);
     /// The same of a shader that was put together while the program runs. Equal words are one shader.
@@ -93,6 +100,7 @@ private:
     void loadCache(const std::string& folder);
 
     DeviceInfo m_info;
+    bool m_isOptional = false;
     std::unique_ptr<VulkanHandles> m_handles;
 };
 

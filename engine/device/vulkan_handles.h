@@ -5,6 +5,7 @@
 #include "engine/device/vulkan_device.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -65,7 +66,7 @@ struct VulkanHandles {
     std::map<std::pair<const uint32_t*, std::vector<uint32_t>>, std::unique_ptr<DevicePipeline>> pipelines;
     std::set<std::vector<uint32_t>> assembled; ///< shaders that the program put together; pipelines are known by where their words are
     std::vector<std::string> messages;
-    bool isLost = false;
+    std::atomic<bool> isLost = false;
 
     /// An error of what was tried, or ok.
     Status checked(VkResult result, std::string_view what);

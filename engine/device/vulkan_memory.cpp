@@ -237,8 +237,8 @@ Status VulkanMemory::timeLaunches(bool areTimed)
 
 bool VulkanMemory::areLaunchesTimed() const { return m_recorder && m_recorder->queries != VK_NULL_HANDLE; }
 
-/// A buffer for the tensor's place, in place of whatever is known there.
-Result<DeviceBuffer> VulkanMemory::place(const Tensor& tensor)
+/// Whatever is known at the tensor's place goes.
+void VulkanMemory::place(const Tensor& tensor, const DeviceBuffer& room)
 {
     const std::byte* const end = tensor.data + std::max<size_t>(tensor.bytes, 1);
     auto at = m_buffers.upper_bound(tensor.data);
@@ -247,9 +247,8 @@ Result<DeviceBuffer> VulkanMemory::place(const Tensor& tensor)
         m_retired.push_back(at->second);
         at = m_buffers.erase(at);
     }
-    LS_TRY(const DeviceBuffer buffer, m_device->allocate(tensor.bytes));
-    m_buffers[tensor.data] = buffer;
-    return buffer;
+    std::erase_if(m_retired, [&](const DeviceBuffer& one) { return one.block == room.block && one.offset == room.offset; });
+    m_buffers[tensor.data] = room;
 }
 
 Result<DeviceBuffer> VulkanMemory::operand(const Tensor& tensor)
@@ -260,7 +259,7 @@ Result<DeviceBuffer> VulkanMemory::operand(const Tensor& tensor)
         hostBytes(tensor); // a piece of a value, or several
         LS_CHECK_OK(check());
     }
-    LS_TRY(const DeviceBuffer buffer, place(tensor));
+    LS_TRY(const DeviceBuffer buffer, result(tensor));
     LS_CHECK_OK(upload(tensor.view(), buffer));
     computed(tensor);
     m_isCopying = true;
@@ -269,7 +268,12 @@ Result<DeviceBuffer> VulkanMemory::operand(const Tensor& tensor)
     return buffer;
 }
 
-Result<DeviceBuffer> VulkanMemory::result(const Tensor& tensor) { return place(tensor); }
+Result<DeviceBuffer> VulkanMemory::result(const Tensor& tensor)
+{
+    LS_TRY(const DeviceBuffer buffer, room(tensor));
+    place(tensor, buffer);
+    return buffer;
+}
 
 Result<DeviceBuffer> VulkanMemory::constant(const Bytes& bytes)
 {
@@ -294,24 +298,51 @@ void VulkanMemory::endOperator()
     m_retired.clear();
 }
 
+Status VulkanMemory::spill()
+{
+    LS_CHECK_OK(finish());
+    settle();
+    LS_CHECK_OK(check());
+    endOperator();
+    for (const auto& [place, buffer] : m_buffers) m_device->release(buffer);
+    for (const auto& [place, constant] : m_constants) m_device->release(constant.second);
+    m_buffers.clear();
+    m_constants.clear();
+    ++m_traffic.spills;
+    return {};
+}
+
+/// A larger buffer for copies, if there is room for it; else the one there is goes on, and copies are made in pieces.
+Status VulkanMemory::grow(HostBuffer& buffer, uint64_t wanted, bool isRead)
+{
+    if (wanted <= buffer.bytes) return {};
+    Result<HostBuffer> larger = m_recorder->h.hostBuffer(wanted, isRead);
+    if (!larger.ok()) return buffer.bytes > 0 && isOutOfDeviceMemory(larger.error().detail()) ? Status() : std::move(larger).takeError();
+    m_recorder->h.release(buffer);
+    buffer = *larger;
+    return {};
+}
+
 Status VulkanMemory::upload(std::span<const std::byte> bytes, const DeviceBuffer& to)
 {
     if (bytes.empty()) return {};
     LS_CHECK_OK(begin());
-    if (m_recorder->used + bytes.size() > m_recorder->up.bytes) {
+    Recorder& r = *m_recorder;
+    if (r.used + bytes.size() > r.up.bytes) {
         LS_CHECK_OK(finish());
-        const uint64_t wanted = std::max<uint64_t>(bytes.size(), std::min(2 * m_recorder->up.bytes, kMostStaging));
-        if (wanted > m_recorder->up.bytes) {
-            m_recorder->h.release(m_recorder->up);
-            LS_TRY(m_recorder->up, m_recorder->h.hostBuffer(wanted, false));
-        }
-        LS_CHECK_OK(begin());
+        LS_CHECK_OK(grow(r.up, std::max<uint64_t>(bytes.size(), std::min(2 * r.up.bytes, kMostStaging)), false));
     }
-    std::memcpy(m_recorder->up.data + m_recorder->used, bytes.data(), bytes.size());
-    const VkBufferCopy copy{m_recorder->used, to.offset, bytes.size()};
-    m_recorder->follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
-    vkCmdCopyBuffer(m_recorder->commands, m_recorder->up.buffer, m_recorder->h.blocks[to.block].buffer, 1, &copy);
-    m_recorder->used += (bytes.size() + 15) / 16 * 16;
+    for (size_t done = 0; done < bytes.size();) {
+        LS_CHECK_OK(begin());
+        const uint64_t piece = std::min<uint64_t>(bytes.size() - done, r.up.bytes - r.used);
+        std::memcpy(r.up.data + r.used, bytes.data() + done, piece);
+        const VkBufferCopy copy{r.used, to.offset + done, piece};
+        r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
+        vkCmdCopyBuffer(r.commands, r.up.buffer, r.h.blocks[to.block].buffer, 1, &copy);
+        r.used += (piece + 15) / 16 * 16;
+        done += piece;
+        if (done < bytes.size()) LS_CHECK_OK(finish());
+    }
     m_traffic.uploaded += bytes.size();
     return {};
 }
@@ -433,20 +464,23 @@ Status VulkanMemory::read(const DeviceBuffer& from, std::span<std::byte> to)
 {
     LS_CHECK_OK(begin());
     Recorder& r = *m_recorder;
-    if (to.size() > r.down.bytes) {
-        r.h.release(r.down);
-        LS_TRY(r.down, r.h.hostBuffer(to.size(), true));
+    LS_CHECK_OK(grow(r.down, to.size(), true));
+    const bool isFetched = to.size() <= kMostFetched && !m_device->info().isSoftware();
+    for (size_t done = 0; done < to.size();) {
+        LS_CHECK_OK(begin());
+        const uint64_t piece = std::min<uint64_t>(to.size() - done, r.down.bytes);
+        if (isFetched) {
+            LS_CHECK_OK(fetch(from, piece));
+        } else {
+            const VkBufferCopy copy{from.offset + done, 0, piece};
+            r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
+            vkCmdCopyBuffer(r.commands, r.h.blocks[from.block].buffer, r.down.buffer, 1, &copy);
+        }
+        r.follow(VK_PIPELINE_STAGE_HOST_BIT);
+        LS_CHECK_OK(finish());
+        std::memcpy(to.data() + done, r.down.data, piece);
+        done += piece;
     }
-    if (to.size() <= kMostFetched && !m_device->info().isSoftware()) {
-        LS_CHECK_OK(fetch(from, to.size()));
-    } else {
-        const VkBufferCopy copy{from.offset, 0, to.size()};
-        r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
-        vkCmdCopyBuffer(r.commands, r.h.blocks[from.block].buffer, r.down.buffer, 1, &copy);
-    }
-    r.follow(VK_PIPELINE_STAGE_HOST_BIT);
-    LS_CHECK_OK(finish());
-    std::memcpy(to.data(), r.down.data, to.size());
     return {};
 }
 

@@ -35,7 +35,11 @@ struct DeviceTraffic {
     uint64_t uploaded = 0, readBack = 0; ///< bytes
     uint64_t launches = 0, submissions = 0;
     uint64_t deviceNs = 0; ///< of launches, while they are timed
+    uint64_t spills = 0;   ///< times that the device was full and gave everything back
+    uint64_t onHost = 0;   ///< operators that ran on the CPU since it was full all the same
 };
+
+struct HostBuffer;
 
 class VulkanMemory final : public DeviceMemory {
 public:
@@ -46,13 +50,18 @@ public:
 
     VulkanDevice& device() { return *m_device; }
     const DeviceTraffic& traffic() const { return m_traffic; }
+    void countOnHost() { ++m_traffic.onHost; }
     /// Timestamps around every launch from now on. Errors: device, it has none.
     Status timeLaunches(bool areTimed);
     bool areLaunchesTimed() const;
 
     /// The tensor's bytes on the device, copied there if only the host has them. Valid until endOperator().
     Result<DeviceBuffer> operand(const Tensor& tensor);
-    /// Room for a result; its content is anything. Call computed() once it is launched.
+    /// Room for a result; its content is anything. It takes the place of what was there, operands included: place() once all there is to
+    /// allocate is allocated, and computed() once it is launched. Else it goes with endOperator().
+    Result<DeviceBuffer> room(const Tensor& tensor) { return scratch(tensor.bytes); }
+    void place(const Tensor& tensor, const DeviceBuffer& room);
+    /// Both at once.
     Result<DeviceBuffer> result(const Tensor& tensor);
     /// Bytes that never change and lie where they lie as long as this memory lives: copied once.
     Result<DeviceBuffer> constant(const Bytes& bytes);
@@ -71,6 +80,9 @@ public:
     /// Has them run so many times, one after the other, before what is recorded next.
     Status repeat(uint32_t times);
     void endOperator();
+    /// What the device alone has comes to the host, and all of the device's room is given back, whatever was asked of this operator so far:
+    /// what is asked for next is copied there again. For a device that is full.
+    Status spill();
     /// Everything that was recorded is done.
     Status finish();
     /// The same with nothing recorded, to measure what a submission costs.
@@ -81,10 +93,10 @@ protected:
 
 private:
     struct Recorder;
-    Result<DeviceBuffer> place(const Tensor& tensor);
     Status begin();
     Status handOver();
     Status fetch(const DeviceBuffer& from, uint64_t bytes);
+    Status grow(HostBuffer& buffer, uint64_t wanted, bool isRead);
     Status upload(std::span<const std::byte> bytes, const DeviceBuffer& to);
 
     std::shared_ptr<VulkanDevice> m_device;

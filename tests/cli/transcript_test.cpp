@@ -4,6 +4,7 @@
 // the indented blocks run that begin with `$`, in a folder of their own that holds samples/ and nothing else.
 #include "app/check/ltest_file.h"
 #include "engine/base/bytes.h"
+#include "engine/device/vulkan_device.h"
 #include "tests/scratch.h"
 
 #include <array>
@@ -58,6 +59,7 @@ class Transcript : public testing::TestWithParam<std::string> {};
 
 TEST_P(Transcript, repeats)
 {
+    if (GetParam().starts_with("tests/gpu/") && !vulkanDevices().ok()) GTEST_SKIP() << "no Vulkan device";
     const ScratchFolder scratch;
     const std::string& folder = scratch.path();
     const char* program = std::getenv("LOOPSCOPE");
@@ -100,6 +102,7 @@ std::vector<std::string> transcripts()
     for (const auto& entry : std::filesystem::directory_iterator("tests/cli"))
         if (entry.path().extension() == ".transcript") paths.push_back(entry.path().string());
     std::sort(paths.begin(), paths.end());
+    paths.emplace_back("tests/gpu/faults.transcript");
     paths.emplace_back("docs/proving.md");
     paths.emplace_back("docs/tracing.md");
     return paths;

@@ -43,6 +43,10 @@ Status runTrips(const KernelArgs& args, VulkanMemory& memory, DeviceTrips& run)
     }
     LS_TRY(const DeviceBuffer image, memory.constant(program.image));
     LS_TRY(const DeviceBuffer arena, memory.scratch(program.bytes));
+    std::vector<DeviceBuffer> results; // before iterations count: later there must be no reason to fail
+    for (int k = 0; k < args.outputCount; ++k) {
+        LS_TRY(results.emplace_back(), memory.room(args.out(k)));
+    }
     LS_CHECK_OK(memory.copy(image, arena, 0, program.image.size()));
     for (size_t k = 0; k < operands.size(); ++k)
         LS_CHECK_OK(memory.copy(operands[k], arena, program.carried[k], args.in(static_cast<int>(k)).bytes));
@@ -60,7 +64,8 @@ Status runTrips(const KernelArgs& args, VulkanMemory& memory, DeviceTrips& run)
     }
     if (run.trips == 0 && !run.isOver) return {}; // the values stay where they are
     for (int k = 0; k < args.outputCount; ++k) {
-        LS_TRY(const DeviceBuffer result, memory.result(args.out(k)));
+        const DeviceBuffer& result = results[static_cast<size_t>(k)];
+        memory.place(args.out(k), result);
         LS_CHECK_OK(memory.copy(arena, result, 0, args.out(k).bytes, program.carried[static_cast<size_t>(k)]));
         memory.computed(args.out(k));
     }

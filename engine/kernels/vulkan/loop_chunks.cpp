@@ -61,6 +61,9 @@ public:
             LS_TRY(m_buffers.emplace_back(),
                    buffer.content.size() > 0 ? m_memory.constant(buffer.content) : m_memory.scratch(buffer.bytes));
         }
+        for (int k = 0; k < m_args.outputCount; ++k) { // before iterations count: later there must be no reason to fail
+            LS_TRY(m_results.emplace_back(), m_memory.room(m_args.out(k)));
+        }
         LS_TRY(const DeviceBuffer state, m_memory.constant(m_program.noState));
         LS_TRY(const DeviceBuffer groups, m_memory.constant(m_program.firstGroups));
         LS_CHECK_OK(m_memory.copy(state, m_buffers[m_program.state], 0, m_program.noState.size()));
@@ -110,7 +113,8 @@ public:
     Status finish(const DeviceTrips& run)
     {
         for (int k = 0; k < m_args.outputCount; ++k) {
-            LS_TRY(const DeviceBuffer result, m_memory.result(m_args.out(k)));
+            const DeviceBuffer& result = m_results[static_cast<size_t>(k)];
+            m_memory.place(m_args.out(k), result);
             const uint32_t from = m_program.carried[static_cast<size_t>(k)][static_cast<size_t>(run.trips & 1)];
             LS_CHECK_OK(m_memory.copy(m_buffers[from], result, 0, m_args.out(k).bytes));
             m_memory.computed(m_args.out(k));
@@ -122,7 +126,7 @@ private:
     const KernelArgs& m_args;
     const ChunkProgram& m_program;
     VulkanMemory& m_memory;
-    std::vector<DeviceBuffer> m_buffers;
+    std::vector<DeviceBuffer> m_buffers, m_results;
 };
 
 Status runChunks(const KernelArgs& args, VulkanMemory& memory, DeviceTrips& run)

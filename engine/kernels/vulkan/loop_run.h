@@ -6,6 +6,8 @@
 #include "engine/kernels/kernel.h"
 #include "engine/tensor/device_host.h"
 
+#include <utility>
+
 namespace loopscope::vulkan {
 
 /// Runs iterations of a loop: work(args, memory, what is asked).
@@ -14,9 +16,16 @@ inline Status runOnDevice(const KernelArgs& args, Status (*work)(const KernelArg
     auto* const host = dynamic_cast<DeviceHost*>(args.runtime);
     auto* const memory = host ? dynamic_cast<VulkanMemory*>(host->deviceMemory()) : nullptr;
     if (!memory || !host->loopRun()) return Error(ErrorCode::internal, "a loop of the device runs without one");
-    Status status = work(args, *memory, *host->loopRun());
+    DeviceTrips& run = *host->loopRun();
+    Status status = work(args, *memory, run);
     memory->endOperator();
-    return status;
+    const auto mayGoOn = [&] { return !status.ok() && isOutOfDeviceMemory(status.detail()) && run.trips == 0 && !run.isOver; };
+    if (mayGoOn()) {
+        LS_CHECK_OK(memory->spill());
+        status = work(args, *memory, run);
+        memory->endOperator();
+    }
+    return mayGoOn() && memory->device().isOptional() ? Status() : std::move(status); // the host drives this iteration
 }
 
 } // namespace loopscope::vulkan

@@ -53,11 +53,13 @@ Status launchAll(const KernelArgs& args, const Plan& plan, VulkanMemory& memory)
         }
     std::vector<DeviceBuffer> outputs, scratch;
     for (int k = 0; k < args.outputCount; ++k) {
-        LS_TRY(outputs.emplace_back(), memory.result(args.out(k)));
+        LS_TRY(outputs.emplace_back(), memory.room(args.out(k)));
     }
     for (const uint64_t bytes : plan.scratch) {
         LS_TRY(scratch.emplace_back(), memory.scratch(bytes));
     }
+    for (const Bytes& bytes : plan.constants) LS_CHECK_OK(memory.constant(bytes));
+    for (int k = 0; k < args.outputCount; ++k) memory.place(args.out(k), outputs[static_cast<size_t>(k)]);
     std::vector<DeviceBuffer> bound;
     for (const Step& step : plan.steps) {
         bound.clear();
@@ -77,15 +79,34 @@ Status launchAll(const KernelArgs& args, const Plan& plan, VulkanMemory& memory)
     return {};
 }
 
+/// For a device that has no room for the operator even if it has room for nothing else.
+Status runOnHost(const KernelArgs& args, const Plan& plan, VulkanMemory& memory)
+{
+    for (int i = 0; i < args.inputCount; ++i)
+        if (args.inputs[i]) memory.hostBytes(args.in(i));
+    LS_CHECK_OK(memory.check());
+    for (int k = 0; k < args.outputCount; ++k) memory.written(args.out(k));
+    memory.countOnHost();
+    KernelArgs own = args;
+    own.params = plan.onHost.params.get();
+    return plan.onHost.run(own);
+}
+
 /// The one function of all Vulkan kernels.
 Status runPlan(const KernelArgs& args)
 {
     auto* const host = dynamic_cast<DeviceHost*>(args.runtime);
     auto* const memory = host ? dynamic_cast<VulkanMemory*>(host->deviceMemory()) : nullptr;
     if (!memory) return Error(ErrorCode::internal, "a kernel of the device runs without one");
-    Status status = launchAll(args, args.paramsAs<Plan>(), *memory);
+    const Plan& plan = args.paramsAs<Plan>();
+    Status status = launchAll(args, plan, *memory);
     memory->endOperator();
-    return status;
+    if (status.ok() || !isOutOfDeviceMemory(status.detail())) return status;
+    LS_CHECK_OK(memory->spill());
+    status = launchAll(args, plan, *memory);
+    memory->endOperator();
+    if (status.ok() || !isOutOfDeviceMemory(status.detail()) || !plan.onHost.run) return status;
+    return runOnHost(args, plan, *memory);
 }
 
 /// What a reference kernel is given while another kernel is prepared.
@@ -208,8 +229,12 @@ Status PlanBuilder::add(Shader shader, std::initializer_list<uint32_t> constants
                         std::array<uint32_t, 3> groups)
 {
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return {};
-    LS_TRY(const DevicePipeline* const pipeline, m_device->pipeline(shaderCode(shader), {constants.begin(), constants.size()}));
-    m_plan->steps.push_back({pipeline, shader, constants, std::move(places), std::move(push), groups});
+    const Result<const DevicePipeline*> pipeline = m_device->pipeline(shaderCode(shader), {constants.begin(), constants.size()});
+    if (!pipeline.ok()) {
+        Error error = pipeline.error().copy();
+        return m_device->isOptional() && !m_device->isLost() ? unsupported(error.message()) : std::move(error);
+    }
+    m_plan->steps.push_back({*pipeline, shader, constants, std::move(places), std::move(push), groups});
     return {};
 }
 
@@ -221,7 +246,15 @@ Status PlanBuilder::addElements(Shader shader, std::initializer_list<uint32_t> c
     return add(shader, constants, std::move(places), std::move(push), {along, along == 0 ? 0 : (groups + along - 1) / along, 1});
 }
 
-PreparedKernel PlanBuilder::done() { return {runPlan, std::move(m_plan)}; }
+PreparedKernel PlanBuilder::done()
+{
+    if (m_device->isOptional()) {
+        const KernelEntry* const entry = KernelRegistry::builtin().find(m_setup->op.kind, Profile::reference);
+        if (Result<PreparedKernel> kernel = entry ? entry->prepare(*m_setup) : unsupported("no kernel"); kernel.ok())
+            m_plan->onHost = std::move(*kernel);
+    }
+    return {runPlan, std::move(m_plan)};
+}
 
 const Plan* PlanBuilder::planOf(const PreparedKernel& kernel)
 {

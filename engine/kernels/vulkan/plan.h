@@ -65,6 +65,7 @@ struct Plan {
     std::vector<Step> steps;
     std::vector<Bytes> constants;
     std::vector<uint64_t> scratch; ///< bytes
+    PreparedKernel onHost;         ///< what runs where the device may be full; else none
 };
 
 /// Makes the plan of one operator whose shapes are known.
