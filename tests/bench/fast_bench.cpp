@@ -242,8 +242,8 @@ void measure(const char* name, const std::vector<Layer>& layers, DType dtype, do
     const std::string prefix = std::string("fast_") + name;
     if (const char* const only = std::getenv("ONLY"); only && prefix.find(only) == std::string::npos) return;
     int64_t ours = 0, reference = 0;
-    Runtime runtime(1);
     for (const Layer& layer : layers) {
+        Runtime runtime(1);
         Prepared fast = prepared(layer, dtype, Profile::fast, runtime), slow = prepared(layer, dtype, Profile::reference, runtime);
         inTurn([&] { fast.run(); }, [&] { slow.run(); }, ours, reference);
     }
@@ -253,6 +253,7 @@ void measure(const char* name, const std::vector<Layer>& layers, DType dtype, do
     if (!bench::OneDnn::isHere()) return;
     int64_t again = 0, theirs = 0;
     for (const Layer& layer : layers) {
+        Runtime runtime(1);
         Prepared fast = prepared(layer, dtype, Profile::fast, runtime);
         bench::OneDnn beside(layer.side, layer.inputs, layer.outputs, layer.filter, layer.stride, layer.isDepthwise, dtype == DType::i8);
         const int64_t before = again, theirsBefore = theirs;

@@ -62,6 +62,24 @@ template <Function f> Status runVectorised(const KernelArgs& args)
     return {};
 }
 
+/// Of operands that lie as the result does, so small that nothing is shared.
+struct FewElements {
+    ActivationRange<float> range;
+    int64_t count;
+};
+template <Function f> Status runFew(const KernelArgs& args)
+{
+    const auto& few = args.paramsAs<FewElements>();
+    combineArrays<f>(args.in(0).as<float>(), args.in(1).as<float>(), args.out(0).as<float>(), few.count, few.range);
+    return {};
+}
+bool areFew(const KernelSetup& setup)
+{
+    if (!setup.shapesAreStatic) return false;
+    const int64_t count = setup.out(0).elementCount();
+    return count <= kSmallestBlock && setup.in(0).elementCount() == count && setup.in(1).elementCount() == count;
+}
+
 /// One element each.
 template <Function f> Status runScalar(const KernelArgs& args)
 {
@@ -79,6 +97,8 @@ template <Function f> Result<PreparedKernel> prepareVectorised(const KernelSetup
     for (const Tensor* const tensor : {&setup.in(0), &setup.in(1), &setup.out(0)})
         if (tensor->dtype != DType::f32) return Error(ErrorCode::unsupported, "f32 only").found(std::string(dtypeName(tensor->dtype)));
     auto range = std::make_shared<ActivationRange<float>>(activationRange<float>(fusedActivation(setup.attributes())));
+    if (areFew(setup) && setup.out(0).elementCount() != 1)
+        return PreparedKernel{runFew<f>, std::make_shared<const FewElements>(FewElements{*range, setup.out(0).elementCount()})};
     const bool isScalar =
         setup.shapesAreStatic && setup.out(0).elementCount() == 1 && setup.in(0).elementCount() == 1 && setup.in(1).elementCount() == 1;
     return PreparedKernel{isScalar ? runScalar<f> : runVectorised<f>, std::move(range)};

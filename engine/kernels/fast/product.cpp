@@ -187,6 +187,18 @@ const bool kHasWideFloats = avx512::hasFloats(), kHasWidePairs = avx512::hasPair
 
 } // namespace
 
+namespace {
+
+void finishRow(const float* sums, const float* bias, int64_t columns, float low, float high, float* to)
+{
+    if (bias)
+        for (int64_t c = 0; c < columns; ++c) to[c] = std::min(std::max(sums[c] + bias[c], low), high);
+    else
+        for (int64_t c = 0; c < columns; ++c) to[c] = std::min(std::max(sums[c] + 0.0F, low), high);
+}
+
+} // namespace
+
 int panelsTogether()
 {
 #if LS_HAS_AVX512
@@ -245,6 +257,20 @@ void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t pa
 #endif
         for (int64_t k = 0; k < count; ++k)
             baseline::multiplyTile(&row, 1, depth, first + k * depth * kTileColumns, {}, sums + k * kTileColumns, kTileColumns);
+    }
+}
+
+void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t columns, const FloatFinish& finish, float* to)
+{
+#if LS_HAS_AVX512
+    if (kHasWideFloats) return avx512::multiplyRow(row, depth, panel, columns, finish, to);
+#endif
+    constexpr int64_t kTogether = 4 * kTileColumns;
+    alignas(64) float sums[kTogether];
+    for (int64_t column = 0; column < columns; column += kTogether) {
+        const int64_t some = std::min(kTogether, columns - column);
+        multiplyRow(row, depth, panel + column * depth, panelsOf(some), finish.roundsProducts, sums);
+        finishRow(sums, finish.bias ? finish.bias + column : nullptr, some, finish.low, finish.high, to + column);
     }
 }
 

@@ -38,6 +38,9 @@ inline void multiplyTile(const float* const* rows, int count, int64_t depth, con
 /// Bare sums of one row and `panels` panels, which lie `depth` · 16 floats apart. `roundsProducts` as in FloatFinish.
 void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t panels, bool roundsProducts, float* sums);
 
+/// Finished results of one row: to[c] = finish(Σ row[d] · …), c < columns, from panels that lie `depth` · 16 floats apart.
+void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t columns, const FloatFinish& finish, float* to);
+
 /// Pairs of 16-bit numbers: sums[p · 16 + c] = Σ rows[p][2d] · panel[32d + 2c] + rows[p][2d + 1] · panel[32d + 2c + 1], d < pairs, modulo
 /// 2³². No product of two numbers may reach 2³⁰. The sums of the second panel, `apart` numbers further, begin behind six rows.
 void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const int16_t* panel, int panels, int64_t apart, int32_t* sums);

@@ -86,6 +86,29 @@ template <int panelCount, bool fused>
     for (int p = 0; p < panelCount; ++p) _mm512_storeu_ps(sums + p * kTileColumns, sum[p]);
 }
 
+/// Eight panels keep two multiplications a cycle under way; what they are finished with never leaves the registers. `last`: the columns of
+/// the last panel that there are.
+template <int panelCount, bool fused> [[gnu::target("avx512f")]] void finishedRowFma(const float* row, int64_t depth, const float* panel,
+                                                                                     __mmask16 last, const FloatFinish& finish, float* to)
+{
+    __m512 sum[panelCount];
+#pragma GCC unroll 8
+    for (int p = 0; p < panelCount; ++p) sum[p] = _mm512_setzero_ps();
+    const int64_t apart = depth * kTileColumns;
+    for (int64_t d = 0; d < depth; ++d, panel += kTileColumns) {
+        const __m512 x = _mm512_set1_ps(row[d]);
+#pragma GCC unroll 8
+        for (int p = 0; p < panelCount; ++p) sum[p] = added<fused>(sum[p], x, _mm512_load_ps(panel + p * apart));
+    }
+    const __m512 least = _mm512_set1_ps(finish.low), most = _mm512_set1_ps(finish.high);
+#pragma GCC unroll 8
+    for (int p = 0; p < panelCount; ++p) {
+        const __mmask16 mask = p == panelCount - 1 ? last : 0xFFFF;
+        const __m512 bias = finish.bias ? _mm512_maskz_loadu_ps(mask, finish.bias + p * kTileColumns) : _mm512_setzero_ps();
+        _mm512_mask_storeu_ps(to + p * kTileColumns, mask, lesser(most, greater(least, _mm512_add_ps(sum[p], bias))));
+    }
+}
+
 template <int rowCount, int panelCount> [[gnu::target("avx512f,avx512vnni")]] void
 tilePairs(const int16_t* const* rows, int64_t pairs, const int16_t* panel, int64_t apart, int32_t* sums)
 {
@@ -233,6 +256,9 @@ constexpr decltype(&tilePairs<1, 1>) kTilesPairs[][2] = {{tilePairs<1, 1>, tileP
                                                          {tilePairs<5, 1>, tilePairs<5, 2>}, {tilePairs<6, 1>, tilePairs<6, 2>}};
 template <bool fused>
 constexpr decltype(&rowFma<1, fused>) kRowsFma[] = {rowFma<1, fused>, rowFma<2, fused>, rowFma<3, fused>, rowFma<4, fused>};
+template <bool fused> constexpr decltype(&finishedRowFma<1, fused>) kFinishedRowsFma[] = {
+    finishedRowFma<1, fused>, finishedRowFma<2, fused>, finishedRowFma<3, fused>, finishedRowFma<4, fused>,
+    finishedRowFma<5, fused>, finishedRowFma<6, fused>, finishedRowFma<7, fused>, finishedRowFma<8, fused>};
 constexpr decltype(&rowPairs<1>) kRowsPairs[] = {rowPairs<1>, rowPairs<2>, rowPairs<3>, rowPairs<4>};
 
 template <typename T> constexpr decltype(&tileQuads<1, 1, T>) kTilesQuads[][2] = {
@@ -268,6 +294,17 @@ void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const i
 void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, bool roundsProducts, float* sums)
 {
     (roundsProducts ? kRowsFma<false> : kRowsFma<true>)[panels - 1](row, depth, panel, sums);
+}
+void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t columns, const FloatFinish& finish, float* to)
+{
+    constexpr int64_t kTogether = 8 * kTileColumns;
+    FloatFinish part = finish;
+    for (int64_t column = 0; column < columns; column += kTogether) {
+        const int64_t some = columns - column < kTogether ? columns - column : kTogether, rest = some % kTileColumns;
+        if (finish.bias) part.bias = finish.bias + column;
+        (finish.roundsProducts ? kFinishedRowsFma<false> : kFinishedRowsFma<true>)[panelsOf(some) - 1](
+            row, depth, panel + column * depth, static_cast<__mmask16>(rest == 0 ? 0xFFFF : (1 << rest) - 1), part, to + column);
+    }
 }
 void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums)
 {

@@ -27,6 +27,7 @@ void multiplyTiles(const int16_t* const* rows, int count, int64_t pairs, const i
 /// One to four panels.
 void multiplyRow(const float* row, int64_t depth, const float* panel, int panels, bool roundsProducts, float* sums);
 void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums);
+void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t columns, const FloatFinish& finish, float* to);
 
 /// Of bytes; as those of product.h.
 template <typename T> void multiplyTiles(const T* const* rows, int count, int64_t quads, const int8_t* panel, int panels, int64_t apart,

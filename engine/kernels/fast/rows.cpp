@@ -92,11 +92,6 @@ template <typename T> void finishStored(const int32_t* sums, int64_t row, int ro
 
 namespace {
 
-LS_VECTORISED void finishFloats(const float* sums, const float* bias, int64_t columns, float low, float high, float* to)
-{
-    for (int64_t c = 0; c < columns; ++c) to[c] = std::min(std::max(sums[c] + bias[c], low), high);
-}
-
 constexpr float kNoBias[kTileColumns] = {};
 
 } // namespace
@@ -112,13 +107,6 @@ void finishRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputSt
     finishAllRows(sums, apart, rows, stage, bias, columns, to);
 }
 
-void finishTile(const float* sums, int64_t row, int rows, int64_t panel, const FloatOutput& out)
-{
-    const int64_t column = panel * kTileColumns, columns = std::min(kTileColumns, out.columns - column);
-    const float* const bias = out.finish.bias ? out.finish.bias + column : kNoBias;
-    for (int r = 0; r < rows; ++r)
-        finishFloats(sums + r * kTileColumns, bias, columns, out.finish.low, out.finish.high, out.to + (row + r) * out.stride + column);
-}
 void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<int8_t>& out)
 {
     finishStored(sums, row, rows, panel, out);

@@ -76,7 +76,6 @@ void finishRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputSt
 void finishRows(const int32_t* sums, int64_t apart, int64_t rows, const OutputStage& stage, const int32_t* bias, int64_t columns,
                 uint8_t* to);
 /// Finishes sums of `rows` rows and the columns of a panel.
-void finishTile(const float* sums, int64_t row, int rows, int64_t panel, const FloatOutput& out);
 void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<int8_t>& out);
 void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const StoredOutput<uint8_t>& out);
 void finishTile(const int32_t* sums, int64_t row, int rows, int64_t panel, const HybridOutput& out);
@@ -87,12 +86,18 @@ template <typename T, typename Output> void multiplyRows(const T* const* rows, i
 {
     alignas(64) SumOf<T> sums[kMostPanels * kTileRows * kTileColumns];
     const int64_t steps = sizeof(T) == 2 ? depth / 2 : depth;
-    if (count == 1) {
+    if constexpr (std::is_same_v<T, float>) {
+        if (count == 1) {
+            const int64_t column = firstPanel * kTileColumns, end = std::min(out.columns, lastPanel * kTileColumns);
+            FloatFinish finish = out.finish;
+            if (finish.bias) finish.bias += column;
+            return multiplyRow(rows[0], depth, panels + column * depth, end - column, finish, out.to + column);
+        }
+    } else if (count == 1) {
         for (int64_t panel = firstPanel; panel < lastPanel; panel += 4) {
             const int64_t together = std::min<int64_t>(4, lastPanel - panel);
             const T* const first = panels + panel * depth * kTileColumns;
-            if constexpr (std::is_same_v<T, float>) multiplyRow(rows[0], steps, first, together, out.finish.roundsProducts, sums);
-            else multiplyRow(rows[0], steps, first, together, sums);
+            multiplyRow(rows[0], steps, first, together, sums);
             for (int64_t k = 0; k < together; ++k) finishTile(sums + k * kTileColumns, 0, 1, panel + k, out);
         }
         return;

@@ -82,6 +82,27 @@ template <Function f> Status runFloats(const KernelArgs& args)
     return {};
 }
 
+/// Of results so small that nothing is shared: what is computed is less than what it takes to ask whether there is something to share.
+struct FewFloats {
+    float constant;
+    int64_t count;
+};
+constexpr int64_t kFew = 4096;
+template <Function f> Status runFewFloats(const KernelArgs& args)
+{
+    const auto& few = args.paramsAs<FewFloats>();
+    applyTo<f>(args.in(0).as<float>(), args.out(0).as<float>(), few.count, few.constant);
+    return {};
+}
+
+/// The kernel for floats.
+template <Function f> PreparedKernel preparedFloats(const KernelSetup& setup, float constant)
+{
+    if (setup.shapesAreStatic && setup.out(0).shape.isStatic() && setup.out(0).elementCount() <= kFew)
+        return {runFewFloats<f>, std::make_shared<const FewFloats>(FewFloats{constant, setup.out(0).elementCount()})};
+    return {runFloats<f>, std::make_shared<const float>(constant)};
+}
+
 // ---- tables ----
 
 struct ByteTable {
@@ -270,7 +291,7 @@ template <Function f> Result<PreparedKernel> prepareUnary(const KernelSetup& set
     float constant = 0;
     if constexpr (f == Function::leakyRelu) constant = static_cast<float>(attributeFloat(setup.attributes(), "alpha", 0.0));
     const bool isApproximate = f == Function::gelu && attributeBool(setup.attributes(), "approximate", false);
-    return PreparedKernel{isApproximate ? runFloats<Function::geluApproximate> : runFloats<f>, std::make_shared<const float>(constant)};
+    return isApproximate ? preparedFloats<Function::geluApproximate>(setup, constant) : preparedFloats<f>(setup, constant);
 }
 
 template <Function f> KernelEntry entryOf(std::string_view name, ErrorBounds bounds = kExact)
