@@ -3,6 +3,7 @@
 #include "app/terminal/command_table.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
+#include "engine/observe/address_resolution.h"
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
@@ -56,17 +57,25 @@ public:
         const size_t slash = m_word.rfind('/');
         const std::string prefix = slash == std::string::npos ? "" : m_word.substr(0, slash + 1);
         const Model& model = m_terminal.model();
-        GraphId graph = model.findGraph(frameGraph().id);
-        if (!prefix.empty()) {
-            const std::string path = prefix.substr(0, prefix.size() - 1);
-            if (path != ".") {
-                if (!m_terminal.isStarted()) return;
-                const FrameContext frame = m_terminal.frame();
-                const Result<TypedPlace> place = m_terminal.ask([&](Inspector& inspector) { return inspector.resolve(frame, path); });
-                if (!place.ok()) return;
-                graph = place->resolved.graph;
-            }
+        if (prefix == ".../") { // wherever it is
+            for (size_t g = 0; g < model.graphs.size(); ++g) placesIn(GraphId(static_cast<int64_t>(g)), prefix);
+            return;
         }
+        GraphId graph = model.findGraph(frameGraph().id);
+        if (!prefix.empty() && prefix != "./") graph = ledTo(prefix.substr(0, prefix.size() - 1));
+        if (!graph.valid()) return;
+        placesIn(graph, prefix);
+        for (const Value& value : model.graph(graph).values)
+            if (value.role == ValueRole::input) add(prefix + value.id, "value", shortType(value.type));
+        if (prefix.empty())
+            for (const Graph& root : model.graphs)
+                if (&root == &model.graphs.front()) add(root.id + "/", "graph");
+    }
+
+    /// The operators of a graph that `prefix` leads to.
+    void placesIn(GraphId graph, const std::string& prefix)
+    {
+        const Model& model = m_terminal.model();
         const Graph& inside = model.graph(graph);
         for (size_t i = 0; i < inside.operators.size(); ++i) {
             const Operator& op = inside.operators[i];
@@ -77,11 +86,6 @@ public:
                 if (m_word.size() > prefix.size() + label.size() && !loop) add(prefix + label + ":" + callee.role + "/", "call");
             }
         }
-        for (const Value& value : inside.values)
-            if (value.role == ValueRole::input) add(prefix + value.id, "value", shortType(value.type));
-        if (prefix.empty())
-            for (const Graph& root : model.graphs)
-                if (&root == &model.graphs.front()) add(root.id + "/", "graph");
     }
 
     void marks()
@@ -130,6 +134,28 @@ private:
         const Model& model = m_terminal.model();
         if (!m_terminal.isStarted() || m_terminal.stop().stack.empty()) return model.graph(m_terminal.target().graph);
         return model.graph(m_terminal.stop().stack[static_cast<size_t>(m_terminal.frameDepth())].graph);
+    }
+
+    /// The graph that a path leads to: from the frame that is looked at, and before the run from where it begins.
+    GraphId ledTo(const std::string& path)
+    {
+        if (m_terminal.isStarted()) {
+            const FrameContext frame = m_terminal.frame();
+            const Result<TypedPlace> place = m_terminal.ask([&](Inspector& inspector) { return inspector.resolve(frame, path); });
+            return place.ok() ? place->resolved.graph : GraphId();
+        }
+        const Model& model = m_terminal.model();
+        for (const std::string& whole : {path, frameGraph().id + "/" + path}) {
+            const Result<Address> address = parseAddress(whole);
+            if (!address.ok()) continue;
+            const Result<ResolvedAddress> place = resolveAddress(model, *address);
+            if (!place.ok()) continue;
+            if (!place->op.valid()) return place->graph;
+            // Behind a loop its body is meant.
+            for (const Callee& callee : calleesOf(model.graph(place->graph).op(place->op)))
+                if (callee.role == "body") return callee.graph;
+        }
+        return GraphId();
     }
 
     Terminal& m_terminal;

@@ -19,7 +19,7 @@ StopStyle styleOf(const request::Move& move)
     return StopStyle::place;
 }
 
-/// "breakpoint 1 at main/while#0@37", "watch 2: acc", "log 3 at …".
+/// "breakpoint 1 at main/while#0@37", "watch 2: acc", "log 3 at …", "breakpoint 4: when n > 3, looks at n of main".
 std::string createdText(const BreakpointInfo& info)
 {
     std::string text = info.command == BreakpointCommand::log          ? "log "
@@ -27,8 +27,9 @@ std::string createdText(const BreakpointInfo& info)
                        : info.command == BreakpointCommand::breakpoint ? "breakpoint "
                                                                        : "watch ";
     text += std::to_string(info.number);
-    if (!info.place.empty()) return text + " at " + info.place + "\n";
-    return text + ": " + info.spec + "\n";
+    text += info.place.empty() ? ": " + info.spec : " at " + info.place;
+    if (!info.note.empty()) text += ", " + info.note;
+    return text + "\n";
 }
 
 class Carrier {

@@ -45,7 +45,13 @@ public:
         if (const size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
             if ((slot = wholeNumber(rest.substr(colon + 1)))) rest = rest.substr(0, colon);
         }
-        if (rest.find_first_of("*?") != std::string_view::npos || rest.starts_with(".../")) {
+        constexpr std::string_view kAnywhere = ".../";
+        const bool isPattern = rest.find_first_of("*?") != std::string_view::npos;
+        if (!isPattern && rest.starts_with(kAnywhere)) {
+            Result<RecordedPlace> place = findAnywhere(rest.substr(kAnywhere.size()), slot, text);
+            if (place.ok()) return place;
+        }
+        if (isPattern || rest.starts_with(kAnywhere)) {
             LS_TRY(const int64_t op, matching(rest, text));
             return RecordedPlace{op, slot};
         }

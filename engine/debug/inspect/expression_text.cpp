@@ -19,8 +19,8 @@ namespace loopscope {
 
 namespace {
 
-constexpr int kMaxOperators = 16; ///< that one text expands
-constexpr int kMaxDepth = 12;
+constexpr int kMaxOperators = 16; ///< that one text expands; what only hands a value on is none
+constexpr int kMaxDepth = 32;
 constexpr int kTightest = 6;
 constexpr size_t kMaxText = 160; ///< of an opened branch
 constexpr int64_t kListed = 4;
@@ -78,11 +78,12 @@ public:
         const Value& value = scope.graph.value(id);
         if (value.role == ValueRole::constant) return {constantText(value)};
         if (value.role == ValueRole::input && scope.outside) return argument(scope, id, depth);
-        if (value.role != ValueRole::result || depth > kMaxDepth || ++m_operators > kMaxOperators) return {leaf(scope, id)};
+        if (value.role != ValueRole::result || depth > kMaxDepth) return {leaf(scope, id)};
         const Operator& op = scope.graph.op(value.producer);
         if (const std::string text = nodeText(op); !text.empty()) return {text};
         if (isTensorFlow(op, "Identity") || hasRole(op, FlowRole::loopCondition) || isTensorFlow(op, "StopGradient"))
             return write(scope, op.inputs[0], depth + 1);
+        if (++m_operators > kMaxOperators) return {leaf(scope, id)};
         if (hasRole(op, FlowRole::enter)) { // the value outside, whatever the iteration
             const Value& outside = scope.graph.value(op.inputs[0]);
             const std::string text = outside.role == ValueRole::result ? nodeText(scope.graph.op(outside.producer)) : "";

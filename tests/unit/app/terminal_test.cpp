@@ -217,6 +217,12 @@ TEST(Terminal, completes_commands_values_places_and_marks)
     EXPECT_EQ(offered(*debug.terminal, "reverse-f"), std::vector<std::string>{"reverse-finish"});
     EXPECT_EQ(offered(*debug.terminal, "run "), std::vector<std::string>{"x="});
     EXPECT_EQ(offered(*debug.terminal, "info lo"), (std::vector<std::string>{"locals", "loop"}));
+    // Breakpoints are set before anything runs.
+    EXPECT_EQ(offered(*debug.terminal, "break main/wh"), std::vector<std::string>{"main/while#0"});
+    EXPECT_EQ(offered(*debug.terminal, "break main/while#0@7:body/fl"), std::vector<std::string>{"main/while#0@7:body/floor_mod#0"});
+    EXPECT_EQ(offered(*debug.terminal, "break while#0/fl"), std::vector<std::string>{"while#0/floor_mod#0"});
+    EXPECT_EQ(offered(*debug.terminal, "break .../floor_"), (std::vector<std::string>{".../floor_div#0", ".../floor_mod#0"}));
+    EXPECT_TRUE(offered(*debug.terminal, "break main/nothing#3:body/fl").empty());
     debug("start x=6");
     debug("goto while#0@2:body/if#2");
     debug("mark middle");
