@@ -2,7 +2,9 @@
 
 #include "converters/circle/circle.h"
 #include "converters/tflite/flat_format.h"
+#include "converters/tflite/option_tables.h"
 #include "engine/base/text.h"
+#include "engine/ir/text/printer.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_registry.h"
 
@@ -17,6 +19,7 @@ using tflite_format::FieldSpec;
 using tflite_format::FormatSchema;
 using tflite_format::Meaning;
 using tflite_format::OptionTable;
+using tflite_format::Scalar;
 
 constexpr size_t kMostErrors = 20;
 
@@ -44,6 +47,51 @@ std::vector<std::string> misspelt(std::string_view name, const std::vector<std::
                (editDistance(name, candidate, most) > most && !isSameWord(name, candidate));
     });
     return near;
+}
+
+/// What a field of an option table takes.
+std::string takenBy(const FieldSpec& field)
+{
+    if (field.isString) return "a string";
+    if (field.meaning == Meaning::flexBuffer) return "a map, or bytes as hex";
+    std::string one = field.scalar == Scalar::boolean                              ? "true or false"
+                      : field.scalar == Scalar::f32 || field.scalar == Scalar::f64 ? "a number"
+                                                                                   : "a whole number that fits";
+    if (field.meaning == Meaning::elementType) one = "a dtype of the format";
+    if (field.meaning == Meaning::graph || field.meaning == Meaning::branches || field.meaning == Meaning::graphList)
+        one = "a graph, @name";
+    if (field.meaning == Meaning::enumerator) {
+        std::vector<std::string> names;
+        for (const auto& [number, name] : field.enumeration->names) names.push_back(name);
+        one = "one of " + join(names, ", ");
+    }
+    return field.isVector && field.meaning != Meaning::branches ? "a list, of each " + one : one;
+}
+
+/// Whether a value is of an attribute's kind: "int", "list(type)". What a function's caller fills in is, and what is left out.
+bool isOfKind(const Attribute& value, std::string_view kind)
+{
+    if (value.as<std::monostate>() || value.as<Placeholder>()) return true;
+    if (kind.starts_with("list(") && kind.ends_with(")")) {
+        const auto* const items = value.as<AttributeItems>();
+        const std::string_view one = kind.substr(5, kind.size() - 6);
+        return items != nullptr && std::ranges::all_of(*items, [&](const Attribute& item) { return isOfKind(item, one); });
+    }
+    if (kind == "type") return value.as<DType>() != nullptr;
+    if (kind == "int") return value.as<int64_t>() != nullptr;
+    if (kind == "float") return value.as<double>() != nullptr || value.as<int64_t>() != nullptr;
+    if (kind == "bool") return value.as<bool>() != nullptr;
+    if (kind == "string") return value.as<std::string>() != nullptr;
+    if (kind == "shape") return value.as<Shape>() != nullptr;
+    if (kind == "tensor") return value.as<TensorAttribute>() != nullptr;
+    return true;
+}
+
+std::string kindText(const std::string& kind)
+{
+    if (kind == "type") return "a dtype, such as f32";
+    if (kind == "shape") return "a shape, such as shape[2,?]";
+    return "a value of kind " + kind;
 }
 
 class Checker {
@@ -84,13 +132,25 @@ private:
         return nullptr;
     }
 
+    /// A value that its attribute cannot have would be passed over, and the default taken.
+    void failValue(size_t a, const Operator& op, const std::string& expected)
+    {
+        const NamedAttribute& attribute = op.attributes[a];
+        fail(m_place->attributes[a],
+             op.kind.name + ": '" + attribute.key + "' cannot be " + attributeText(attribute.value, m_model) + ", expected " + expected);
+    }
+
     void checkFlat(const Operator& op)
     {
         const FormatSchema* schema = schemaOf(op.kind);
         if (!schema) {
             const FormatSchema& names = op.kind.dialect == "circle" ? circleSchema() : tflite_format::tfliteFormat().schema;
-            fail(m_place->kind,
-                 "unknown operator '" + op.kind.name + "'" + suggestion(nearestNames(op.kind.name, names.kindNames(op.kind.dialect))));
+            std::vector<std::string> near = nearestNames(op.kind.name, names.kindNames(op.kind.dialect));
+            if (near.empty() && m_model.dialect == Dialect::circle) { // Circle's own are written with their dialect
+                near = nearestNames(op.kind.name, circleSchema().kindNames("circle"));
+                for (std::string& name : near) name = "circle." + name;
+            }
+            fail(m_place->kind, "unknown operator '" + op.kind.name + "'" + suggestion(near));
             return;
         }
         const OptionTable* table = schema->usualOptions(*schema->codeOf(op.kind));
@@ -103,7 +163,15 @@ private:
         for (size_t a = 0; a < op.attributes.size(); ++a) {
             const std::string& key = op.attributes[a].key;
             // Facts of the file, and the options of custom operators, which any operator may carry.
-            if (key.starts_with('@') || key == "options" || (table && isField(*table, key))) continue;
+            if (key.starts_with('@') || key == "options") continue;
+            if (const FieldSpec* field = table ? fieldOf(*table, key) : nullptr) {
+                // A number stands for enumerators that a newer schema has.
+                const auto* const number = field->meaning == Meaning::enumerator ? op.attributes[a].value.as<int64_t>() : nullptr;
+                const bool hasName = number != nullptr && field->enumeration->names.contains(*number);
+                if (hasName || !(tflite_format::fitsField(*field, op.attributes[a].value) || fitsCircle(op, op.attributes[a])))
+                    failValue(a, op, takenBy(*field));
+                continue;
+            }
             if (m_model.dialect == Dialect::tf && key.starts_with('_')) continue; // what fused nodes say of where they came from
             std::string message = op.kind.name + " has no attribute '" + key + "'";
             const std::vector<std::string> near = nearestNames(key, keys);
@@ -114,13 +182,23 @@ private:
         }
     }
 
-    static bool isField(const OptionTable& table, std::string_view key)
+    /// Circle has more enumerators for TFLite's operators.
+    static bool fitsCircle(const Operator& op, const NamedAttribute& attribute)
     {
-        if (table.findField(key)) return true;
-        return std::ranges::any_of(table.fields, [&](const FieldSpec& field) {
+        const std::optional<int32_t> code = circleSchema().codeOf(op.kind);
+        const OptionTable* const table = code ? circleSchema().usualOptions(*code) : nullptr;
+        const FieldSpec* const field = table != nullptr ? fieldOf(*table, attribute.key) : nullptr;
+        return field != nullptr && tflite_format::fitsField(*field, attribute.value);
+    }
+
+    static const FieldSpec* fieldOf(const OptionTable& table, std::string_view key)
+    {
+        if (const FieldSpec* field = table.findField(key)) return field;
+        const auto branch = std::ranges::find_if(table.fields, [&](const FieldSpec& field) {
             return field.meaning == Meaning::branches && key.starts_with(field.key) &&
                    key.find_first_not_of("0123456789", field.key.size()) == std::string_view::npos;
         });
+        return branch != table.fields.end() ? &*branch : nullptr;
     }
 
     void checkTf(const Operator& op)
@@ -137,7 +215,11 @@ private:
         for (size_t a = 0; a < op.attributes.size(); ++a) {
             const std::string& key = op.attributes[a].key;
             // An underscore begins what TensorFlow keeps for itself.
-            if (key.starts_with('@') || key.starts_with('_') || known->findAttribute(key)) continue;
+            if (key.starts_with('@') || key.starts_with('_')) continue;
+            if (const TfAttributeDef* attribute = known->findAttribute(key)) {
+                if (!isOfKind(op.attributes[a].value, attribute->kind)) failValue(a, op, kindText(attribute->kind));
+                continue;
+            }
             if (const auto near = misspelt(key, keys); !near.empty())
                 fail(m_place->attributes[a], op.kind.name + " has no attribute '" + key + "'" + suggestion(near));
         }

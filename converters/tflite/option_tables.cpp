@@ -3,6 +3,7 @@
 #include "converters/tflite/custom_options.h"
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -234,6 +235,17 @@ void readAbsentOptions(const OptionTable& spec, AttributeList& out)
 {
     for (const FieldSpec& field : spec.fields)
         if (isPadding(field)) setAttribute(out, field.key, integerAttribute(field, field.defaultInteger));
+}
+
+bool fitsField(const FieldSpec& field, const Attribute& value)
+{
+    if (field.isString) return value.as<std::string>() != nullptr;
+    if (field.meaning == Meaning::flexBuffer) return encodeCustomOptions(value).has_value();
+    const bool isReal = field.scalar == Scalar::f32 || field.scalar == Scalar::f64;
+    const auto fits = [&](const Attribute& one) { return isReal ? realOf(field, one).ok() : integerOf(field, one).ok(); };
+    if (!field.isVector || field.meaning == Meaning::branches) return fits(value);
+    const auto* const items = value.as<AttributeItems>();
+    return items != nullptr && std::all_of(items->begin(), items->end(), fits);
 }
 
 Result<WrittenTable> writeOptions(flatbuffers::FlatBufferBuilder& builder, const OptionTable& spec, const AttributeList& attributes)

@@ -31,4 +31,7 @@ struct WrittenTable {
 /// Errors: unsupported, without a place: an attribute that the table has no field for, or a value that does not fit the field.
 Result<WrittenTable> writeOptions(flatbuffers::FlatBufferBuilder& builder, const OptionTable& spec, const AttributeList& attributes);
 
+/// Whether a value can be written into a field; one of its elements, if the field is a vector of graphs under names of their own.
+bool fitsField(const FieldSpec& field, const Attribute& value);
+
 } // namespace loopscope::tflite_format

@@ -79,7 +79,13 @@ std::vector<std::string> nearestNames(std::string_view name, std::span<const std
             ++beginnings;
         }
     }
-    std::stable_sort(found.begin(), found.end(), [](const auto& l, const auto& r) { return l.first < r.first; });
+    // Of those that are as near, who begins as it does: 'Ad' is Add rather than A.
+    const auto agrees = [&](const std::string& candidate) {
+        return std::mismatch(name.begin(), name.end(), candidate.begin(), candidate.end()).first - name.begin();
+    };
+    std::stable_sort(found.begin(), found.end(), [&](const auto& l, const auto& r) {
+        return l.first != r.first ? l.first < r.first : agrees(l.second) > agrees(r.second);
+    });
     std::vector<std::string> names;
     for (const auto& [distance, candidate] : found) {
         if (names.size() == 3) break;

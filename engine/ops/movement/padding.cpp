@@ -63,6 +63,9 @@ int64_t mirrorLimit(int64_t extent, const AttributeList& attributes)
 
 Status inferMirrorPad(InferContext& c)
 {
+    const Attribute* const given = findAttribute(c.attributes(), "mode");
+    if (const auto* const number = given != nullptr ? given->as<int64_t>() : nullptr) // a file may hold what the schema does not name
+        return InferContext::violated(3, "mode").found(std::to_string(*number)).expected("REFLECT or SYMMETRIC");
     const std::string_view mode = attributeWord(c.attributes(), "mode", "REFLECT");
     if (mode != "REFLECT" && mode != "SYMMETRIC")
         return InferContext::violated(3, "mode").found(std::string(mode)).expected("REFLECT or SYMMETRIC");

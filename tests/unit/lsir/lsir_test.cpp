@@ -82,7 +82,26 @@ TEST_F(LsirFiles, UnknownNamesAreToldWhereTheyStand)
     EXPECT_EQ(toldOf("", "sofmax(x) beta=1.0"), "m:2:7: unknown operator 'sofmax'; did you mean 'softmax'?");
     EXPECT_EQ(toldOf("", "tlf.neg(x)"), "m:2:7: unknown dialect 'tlf', expected tfl, circle, tf or custom");
     EXPECT_EQ(toldOf("model circle\n", "circle.instance_nrm(x)"), "m:3:7: unknown operator 'instance_nrm'; did you mean 'instance_norm'?");
+    EXPECT_EQ(toldOf("model circle\n", "bcq_gathr(x)"), "m:3:7: unknown operator 'bcq_gathr'; did you mean 'circle.bcq_gather'?");
     EXPECT_EQ(toldOf("model tf\n", "Softmx(x) T=f32"), "m:3:7: unknown operator 'Softmx'; did you mean 'Softmax'?");
+    // Nor what its attribute cannot be: it would be passed over.
+    EXPECT_EQ(toldOf("", "softmax(x) beta=\"x\""), "m:2:18: softmax: 'beta' cannot be \"x\", expected a number");
+    EXPECT_EQ(toldOf("", "softmax(x) beta=2"), "");
+    EXPECT_EQ(toldOf("", "add(x, x) act=\"RELU\""),
+              "m:2:17: add: 'act' cannot be \"RELU\", expected one of NONE, RELU, RELU_N1_TO_1, RELU6, TANH, SIGN_BIT");
+    EXPECT_EQ(toldOf("", "add(x, x) act=1"),
+              "m:2:17: add: 'act' cannot be 1, expected one of NONE, RELU, RELU_N1_TO_1, RELU6, TANH, SIGN_BIT");
+    EXPECT_EQ(toldOf("", "concatenation(x, x) axis=1.5"), "m:2:27: concatenation: 'axis' cannot be 1.5, expected a whole number that fits");
+    EXPECT_EQ(toldOf("", "reshape(x) new_shape=[\"a\"]"),
+              "m:2:18: reshape: 'new_shape' cannot be [\"a\"], expected a list, of each a whole number that fits");
+    EXPECT_EQ(toldOf("model tf\n", "MatMul(x, x) T=f32 transpose_a=1"),
+              "m:3:26: MatMul: 'transpose_a' cannot be 1, expected a value of kind bool");
+    EXPECT_EQ(toldOf("model tf\n", "Squeeze(x) T=f32 squeeze_dims=[0.5]"),
+              "m:3:24: Squeeze: 'squeeze_dims' cannot be [0.5], expected a value of kind list(int)");
+    EXPECT_EQ(toldOf("model tf\n", "PlaceholderWithDefault(x) dtype=f32 shape=[2]"),
+              "m:3:43: PlaceholderWithDefault: 'shape' cannot be [2], expected a shape, such as shape[2,?]");
+    EXPECT_EQ(toldOf("", "fully_connected(x, x) weights_format=SHUFFLED16x1FLOAT32"), "") << "an enumerator of Circle";
+    EXPECT_EQ(toldOf("model tf\n", "Ad(x, x) T=f32"), "m:3:7: unknown operator 'Ad'; did you mean 'Add'?");
     EXPECT_EQ(toldOf("model tf\n", "LeakyRelu(x) T=f32 alpa=0.1"), "m:3:26: LeakyRelu has no attribute 'alpa'; did you mean 'alpha'?");
 }
 
