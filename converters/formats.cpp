@@ -176,6 +176,10 @@ Result<LoadedModel> loadModel(const std::string& path)
     for (const Format& format : kFormats) {
         if (!format.recognizes(path, content.view())) continue;
         LS_TRY(Model model, format.load(path, content));
+        if (format.recognizes == &isMetaGraph) { // as a Saver writes it, with the values of its variables beside it
+            const Result<bool> values = attachCheckpointBeside(model, path);
+            if (!values.ok()) return values.error().copy().at(path);
+        }
         findExternalData(model, std::filesystem::path(path).parent_path().string());
         if (Status status = verifyModel(model); !status.ok()) return std::move(status).takeError().at(path);
         std::vector<Derivation> derivedFrom = derivationsOf(model);

@@ -23,8 +23,9 @@ namespace {
 using OptionNames = std::vector<std::string_view>;
 
 /// Options shared by everything that runs a model, and by everything that compares numbers.
-const OptionNames kRunning = {"input",  "feed",    "fetch", "target", "init",          "signature", "backend",   "device",    "place",
-                              "strict", "profile", "seed",  "runs",   "schedule-seed", "threads",   "max-steps", "max-depth", "timeout"};
+const OptionNames kRunning = {"input",     "feed",          "fetch",   "target",    "init",      "checkpoint", "asset",
+                              "signature", "backend",       "device",  "place",     "strict",    "profile",    "seed",
+                              "runs",      "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
 const OptionNames kTolerance = {"rtol", "atol", "ulp", "cosine"};
 
 /// The loop of a program around a model.
@@ -144,7 +145,8 @@ std::vector<CommandSpec> conversionCommands()
          "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir, and to .tflite; .keras to all of "
          "these.",
          "loopscope convert model.tflite -o model.lsir",
-         {"output", "format", "force", "data", "freeze", "signature", "fetch", "feed", "target", "init", "allow-custom"},
+         {"output", "format", "force", "data", "freeze", "signature", "fetch", "feed", "target", "init", "checkpoint", "asset",
+          "allow-custom"},
          1,
          1,
          runConvert},
@@ -152,9 +154,9 @@ std::vector<CommandSpec> conversionCommands()
          "Operators that one operator of TFLite computes become that one; tells what was fused, what was not, and why; proves each "
          "rewrite.",
          "loopscope fuse model.pb -o fused.lsir --prove --report fused.html",
-         with({"output", "format", "force",      "data",       "passes", "skip",          "report",    "why",       "unfuse",
-               "near",   "tanh",   "batch-size", "composites", "prove",  "input",         "samples",   "signature", "fetch",
-               "feed",   "target", "init",       "bitwise",    "seed",   "schedule-seed", "max-steps", "max-depth", "timeout"},
+         with({"output", "format",     "force",      "data",    "passes", "skip",          "report",    "why",       "unfuse", "near",
+               "tanh",   "batch-size", "composites", "prove",   "input",  "samples",       "signature", "fetch",     "feed",   "target",
+               "init",   "checkpoint", "asset",      "bitwise", "seed",   "schedule-seed", "max-steps", "max-depth", "timeout"},
               kTolerance),
          1, 1, runFuse},
         {"raise", "raise IN -o OUT",

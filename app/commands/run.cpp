@@ -9,6 +9,7 @@
 #include "app/wiring/outputs.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
+#include "app/wiring/tf_target.h"
 #include "engine/base/clock.h"
 
 namespace loopscope::app {
@@ -34,7 +35,7 @@ Result<int> runRun(const CommandContext& context)
     const Arguments& arguments = context.arguments;
     if (arguments.has("distributed")) return runDistributed(console, arguments);
     LS_TRY(const AskedRun asked, askedRun(console, arguments, KeptLoop::used));
-    const auto& [options, runs, timeout, file, target, inputs] = asked;
+    const auto& [options, runs, timeout, file, target, inputs, initialiser] = asked;
     const std::string outPath = arguments.text("output");
     LS_CHECK_OK(checkWritable(outPath, arguments.has("force")));
 
@@ -59,7 +60,7 @@ Result<int> runRun(const CommandContext& context)
         Status status = session.run(*executor, inputs, run, console.showsProgress() ? &meter : nullptr, timeout);
         steps += executor->position().step;
         for (const DataflowRace& race : executor->races()) console.warning("race: " + race.text);
-        if (!status.ok()) return std::move(status).takeError();
+        if (!status.ok()) return withInitialiser(std::move(status).takeError(), initialiser);
         LS_CHECK_OK(checkStrict(arguments, *executor));
         if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); run == 0 && !text.empty())
             console.note(text);

@@ -12,6 +12,7 @@
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
 #include "app/wiring/signals.h"
+#include "app/wiring/tf_target.h"
 #include "engine/base/text.h"
 
 #include <filesystem>
@@ -74,7 +75,7 @@ Result<int> runTrace(const CommandContext& context)
     if (const std::optional<int> code = ranks->serve(arguments)) return *code;
     LS_TRY(AskedRun asked, askedRun(console, arguments, KeptLoop::used));
     ranks->drive(asked.file.model, asked.target.graph, asked.options);
-    const auto& [options, runs, timeout, file, target, inputs] = asked;
+    const auto& [options, runs, timeout, file, target, inputs, initialiser] = asked;
 
     LS_TRY(RecorderOptions recording, recorderOptions(arguments, file, inputs));
     recording.profile = profileName(options.profile);
@@ -113,7 +114,7 @@ Result<int> runTrace(const CommandContext& context)
     if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);
     if (recorder->summary().events == 0 && outcome.ok() && level != TraceLevel::control && arguments.has("only"))
         console.note("nothing is recorded: no operator that ran fits --only " + join(arguments.all("only"), " --only "));
-    if (!outcome.ok()) return std::move(outcome).takeError();
+    if (!outcome.ok()) return withInitialiser(std::move(outcome).takeError(), initialiser);
     if (!closed.ok()) return std::move(closed).takeError();
     if (recorder->summary().state == "quota")
         return Error(ErrorCode::cannotWrite, "the quota is used up: events are missing ('loopscope query TRACE gaps' lists them)").at(path);

@@ -32,7 +32,7 @@ constexpr std::array kFilters = {
 constexpr std::array<std::string_view, 18> kTexts = {"signature", "against", "profile",       "backend",   "device", "seed",
                                                      "runs",      "threads", "max-steps",     "max-depth", "rtol",   "atol",
                                                      "ulp",       "cosine",  "schedule-seed", "memory",    "calls",  "until"};
-constexpr std::array<std::string_view, 8> kLists = {"fetch", "target", "init", "place", "feed-back", "each", "let", "before"};
+constexpr std::array<std::string_view, 9> kLists = {"fetch", "target", "init", "asset", "place", "feed-back", "each", "let", "before"};
 
 Json capabilities()
 {

@@ -25,6 +25,7 @@ Result<AskedRun> askedRun(Console& console, const Arguments& typed, KeptLoop loo
     LS_TRY(asked.timeout, arguments.real("timeout", 0));
     LS_TRY(asked.file, loadModel(arguments.positionals[0]));
     LS_CHECK_OK(chooseComposites(asked.file.model, arguments.text("composites")));
+    if (!arguments.has("init")) asked.initialiser = initialiserOf(asked.file.model);
     LS_CHECK_OK(selectFromArguments(asked.file, arguments));
     LS_CHECK_OK(placeOperators(arguments, asked.file.model));
     const bool isLoop = asksHostLoop(arguments);

@@ -7,6 +7,7 @@
 #include "engine/exec/execution_options.h"
 
 #include <cstdint>
+#include <string>
 
 namespace loopscope::app {
 
@@ -20,6 +21,7 @@ struct AskedRun {
     LoadedModel file;
     RunTarget target;
     BoundInputs inputs;
+    std::string initialiser; ///< initialiserOf() of what was in the file
 };
 
 /// Whether a host loop that stands beside the model is run.

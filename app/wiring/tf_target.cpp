@@ -1,6 +1,7 @@
 #include "app/wiring/tf_target.h"
 
 #include "app/wiring/command_line.h"
+#include "converters/savedmodel/savedmodel.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/base/text.h"
 #include "engine/ir/flow_role.h"
@@ -27,10 +28,38 @@ bool isInsideFlow(const Graph& graph, const Value& value, const FrameAnalysis& a
     return frame > 0 || !analysis.guards[op].empty();
 }
 
-/// What runs where nobody said what is wanted: all values that no operator reads are fetched as far as a session has exactly one of each;
-/// the others, and operators that give nothing, run without being fetched.
-void addUnread(const Graph& graph, RunSelection& asked)
+/// Nodes that others wait for.
+std::vector<bool> awaited(const Graph& graph)
 {
+    std::vector<bool> are(graph.operators.size(), false);
+    for (const Operator& op : graph.operators)
+        for (const OperatorId before : op.controlInputs) are[static_cast<size_t>(before.index)] = true;
+    return are;
+}
+
+bool isAssignment(const Operator& op) { return op.kind.name == "Assign" || op.kind.name == "AssignVariableOp"; }
+
+bool saves(const Operator& op)
+{
+    return op.kind.name == "SaveV2" || op.kind.name == "Save" || op.kind.name == "SaveSlices" || op.kind.name == "MergeV2Checkpoints";
+}
+
+/// What nobody reads and nobody wants either who did not say so: assignments that a node waits for (it initialises or restores), what
+/// waits for a checkpoint to be written, constants, and statistics that only training needs.
+bool isIncidental(const Graph& graph, const Value& value, const std::vector<bool>& isAwaited)
+{
+    const Operator& op = graph.op(value.producer);
+    if (op.kind.name == "Const" || op.kind.name == "VarIsInitializedOp" || (value.slot > 0 && op.kind.name.starts_with("FusedBatchNorm")))
+        return true;
+    if (isAssignment(op) && isAwaited[static_cast<size_t>(value.producer.index)]) return true;
+    return std::ranges::any_of(op.controlInputs, [&](OperatorId before) { return saves(graph.op(before)); });
+}
+
+/// What runs where nobody said what is wanted: all values that no operator reads are fetched as far as a session has exactly one of each;
+/// the others, and operators that give nothing, run without being fetched. With `all` what is incidental, too.
+void addUnread(const Graph& graph, RunSelection& asked, bool all)
+{
+    const std::vector<bool> isAwaited = awaited(graph);
     FrameAnalysis frames;
     if (hasFramesOrSwitches(graph)) frames = analyzeFrames(graph);
     std::vector<bool> read(graph.values.size(), false);
@@ -43,13 +72,14 @@ void addUnread(const Graph& graph, RunSelection& asked)
             const Value& value = graph.value(result);
             const bool handle = value.type.dtype == DType::resource || value.type.dtype == DType::variant;
             isUnread = isUnread && !read[static_cast<size_t>(result.index)];
-            if (read[static_cast<size_t>(result.index)] || handle) continue;
+            if (read[static_cast<size_t>(result.index)] || handle || (!all && isIncidental(graph, value, isAwaited))) continue;
             if (frames.frameOf.empty() || !isInsideFlow(graph, value, frames)) asked.fetches.push_back(value.id);
             else isInside = true;
         }
         if (isUnread && isInside) asked.targets.push_back(op.name);
     }
     if (!asked.fetches.empty() || !asked.targets.empty()) return;
+    if (!all) return addUnread(graph, asked, true);
     for (const Operator& op : graph.operators)
         if (op.results.empty()) asked.targets.push_back(op.name);
 }
@@ -59,7 +89,7 @@ void addUnread(const Graph& graph, RunSelection& asked)
 std::vector<std::string> unreadValues(const Graph& graph)
 {
     RunSelection whole;
-    addUnread(graph, whole);
+    addUnread(graph, whole, false);
     return whole.fetches;
 }
 
@@ -98,6 +128,24 @@ bool isOfBefore(const Model& model, const Signature* main, const std::string& na
     return false;
 }
 
+/// Whether running a node assigns variables what they begin with: it waits for assignments, of nothing that comes from a checkpoint.
+bool initialises(const Graph& graph, const Operator& op, int depth = 0)
+{
+    constexpr int kDeepest = 4;
+    if (op.kind.name != "NoOp" || op.controlInputs.empty() || depth > kDeepest) return false;
+    return std::ranges::all_of(op.controlInputs, [&](OperatorId id) {
+        const Operator& before = graph.op(id);
+        if (before.kind.name == "NoOp") return initialises(graph, before, depth + 1);
+        if (!isAssignment(before) || before.inputs.size() < 2 || !before.inputs[1].valid()) return false;
+        OperatorId source = graph.value(before.inputs[1]).producer;
+        for (int k = 0; k < kDeepest && source.valid() && graph.op(source).kind.name == "Identity"; ++k) {
+            const std::vector<ValueId>& inputs = graph.op(source).inputs;
+            source = inputs.empty() || !inputs[0].valid() ? OperatorId() : graph.value(inputs[0]).producer;
+        }
+        return !source.valid() || !graph.op(source).kind.name.starts_with("Restore");
+    });
+}
+
 /// Nodes that run once before anything else, behind those that the model names.
 Status addInitialisers(Model& model, const Arguments& arguments)
 {
@@ -115,6 +163,24 @@ Status addInitialisers(Model& model, const Arguments& arguments)
 }
 
 } // namespace
+
+std::string initialiserOf(const Model& model)
+{
+    if (model.dialect != Dialect::tf || model.graphs.empty() || !attributeString(model.attributes, "init_op", "").empty()) return {};
+    const Graph& graph = model.graphs.front();
+    const Operator* most = nullptr; // that of all variables, if there are several
+    for (const Operator& op : graph.operators)
+        if (initialises(graph, op) && (!most || op.controlInputs.size() > most->controlInputs.size())) most = &op;
+    return most ? most->name : std::string();
+}
+
+Error withInitialiser(Error error, const std::string& initialiser)
+{
+    const std::string text = error.message();
+    const bool isUnset = text.find("uninitialized value") != std::string::npos || text.find("Could not find variable") != std::string::npos;
+    return isUnset && !initialiser.empty() ? std::move(error).note("'" + initialiser + "' assigns it: --init " + initialiser)
+                                           : std::move(error);
+}
 
 std::vector<std::string> namesOf(const Arguments& arguments, std::string_view option)
 {
@@ -151,7 +217,7 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
             if (const std::string& id = graph.value(binding.value).id; std::ranges::find(asked.feeds, id) == asked.feeds.end())
                 asked.feeds.push_back(id);
     }
-    if (nothingAsked && asked.fetches.empty()) addUnread(graph, asked);
+    if (nothingAsked && asked.fetches.empty()) addUnread(graph, asked, false);
     // The graph's own inputs stay: what is selected may read them.
     for (const ValueId input : graph.inputs)
         if (const std::string& id = graph.value(input).id; std::ranges::find(asked.feeds, id) == asked.feeds.end())
@@ -160,9 +226,27 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
     return asked;
 }
 
+namespace {
+
+/// What the graph finds in the file system, as far as the command line names it.
+Status attachFiles(Model& model, const Arguments& arguments)
+{
+    if (arguments.has("checkpoint")) LS_CHECK_OK(attachCheckpoint(model, arguments.text("checkpoint")));
+    for (const std::string& text : arguments.all("asset")) {
+        const size_t equals = text.rfind('=');
+        if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+            return Error(ErrorCode::usage, "option '--asset'").found("'" + text + "'").expected("NAME=FILE");
+        LS_CHECK_OK(attachFile(model, text.substr(0, equals), text.substr(equals + 1)));
+    }
+    return {};
+}
+
+} // namespace
+
 Result<RunSelection> selectionFromArguments(LoadedModel& file, const Arguments& arguments)
 {
     Model& model = file.model;
+    LS_CHECK_OK(attachFiles(model, arguments));
     const std::string key = arguments.text("signature");
     LS_CHECK_OK(checkSignature(model, key));
     const GraphId root = rootOf(model, key);

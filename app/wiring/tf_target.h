@@ -19,7 +19,13 @@ class Arguments;
 /// Functions (a root with outputs of its own) are left as they are. Errors: usage, unknown names.
 Result<RunSelection> completeSelection(const Model& model, RunSelection asked, std::string_view signature);
 
-/// Values that no operator of a TensorFlow graph reads, as far as a session can hand them out.
+/// The node that gives a graph's variables their first values, which nobody has asked for (--init); empty: there is none.
+std::string initialiserOf(const Model& model);
+/// The error, and how to mend it where a variable was read that has no value.
+Error withInitialiser(Error error, const std::string& initialiser);
+
+/// Values that no operator of a TensorFlow graph reads, as far as a session can hand them out and would ask for them: no constants,
+/// assignments of first values, or what waits for a checkpoint to be written, unless there is nothing else.
 std::vector<std::string> unreadValues(const Graph& graph);
 
 /// The values of an option that may be said several times: `--fetch a,b` is `--fetch a --fetch b`, for names of nodes hold no commas.

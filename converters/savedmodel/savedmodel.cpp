@@ -74,13 +74,21 @@ Result<std::vector<savedmodel::RestoredVariable>> variablesOf(const Model& model
     return variables;
 }
 
-Status attachVariables(Model& model, const std::string& folder)
+/// What the graph does not restore may have an entry of its name: what writes checkpoints for a graph without a saver calls them so.
+void addNamed(const Model& model, const savedmodel::Checkpoint& checkpoint, std::vector<savedmodel::RestoredVariable>& variables)
 {
-    std::error_code ignored;
-    const std::string prefix = folder + "/variables/variables";
-    if (!std::filesystem::exists(prefix + ".index", ignored) && savedmodel::restoredVariables(model).empty()) return {};
-    LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(prefix));
-    LS_TRY(const std::vector<savedmodel::RestoredVariable> variables, variablesOf(model, checkpoint));
+    const std::vector<Operator>& operators = model.graphs.front().operators;
+    for (size_t o = 0; o < operators.size(); ++o) {
+        const Operator& op = operators[o];
+        const OperatorId id(static_cast<int64_t>(o));
+        if (op.kind.name != "VarHandleOp" && op.kind.name != "VariableV2" && op.kind.name != "Variable") continue;
+        if (std::ranges::find(variables, id, &savedmodel::RestoredVariable::variable) != variables.end()) continue;
+        if (checkpoint.entries().contains(op.name)) variables.push_back({id, op.name});
+    }
+}
+
+Status giveValues(Model& model, savedmodel::Checkpoint& checkpoint, const std::vector<savedmodel::RestoredVariable>& variables)
+{
     Graph& main = model.graphs.front();
     for (const savedmodel::RestoredVariable& restored : variables) {
         Operator& op = main.operators[static_cast<size_t>(restored.variable.index)];
@@ -90,6 +98,16 @@ Status attachVariables(Model& model, const std::string& folder)
         setAttribute(op.attributes, "@value", std::move(value).value());
     }
     return {};
+}
+
+Status attachVariables(Model& model, const std::string& folder)
+{
+    std::error_code ignored;
+    const std::string prefix = folder + "/variables/variables";
+    if (!std::filesystem::exists(prefix + ".index", ignored) && savedmodel::restoredVariables(model).empty()) return {};
+    LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(prefix));
+    LS_TRY(const std::vector<savedmodel::RestoredVariable> variables, variablesOf(model, checkpoint));
+    return giveValues(model, checkpoint, variables);
 }
 
 /// Everything that is read of a SavedModel lies in its folder: a link may not lead out of it. Errors: badFile.
@@ -126,6 +144,41 @@ Result<Model> importMessage(tfpb::SavedModel& message, const std::string& folder
 }
 
 } // namespace
+
+Status attachCheckpoint(Model& model, const std::string& prefix)
+{
+    LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(prefix));
+    std::vector<savedmodel::RestoredVariable> variables = savedmodel::restoredVariables(model);
+    addNamed(model, checkpoint, variables);
+    if (variables.empty()) return Error(ErrorCode::badFile, "holds no value of a variable of this graph").at(prefix + ".index");
+    return giveValues(model, checkpoint, variables);
+}
+
+Result<bool> attachCheckpointBeside(Model& model, const std::string& path)
+{
+    namespace fs = std::filesystem;
+    const fs::path prefix = fs::path(path).replace_extension();
+    std::error_code error;
+    if (!fs::is_regular_file(prefix.string() + ".index", error)) return false;
+    const std::string folder = prefix.has_parent_path() ? prefix.parent_path().string() : ".";
+    const std::string shards = prefix.filename().string() + ".";
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+        if (entry->is_symlink(error) && entry->path().filename().string().starts_with(shards))
+            LS_CHECK_OK(checkWithin(folder, entry->path().string()));
+    LS_CHECK_OK(attachCheckpoint(model, prefix.string()));
+    return true;
+}
+
+Status attachFile(Model& model, const std::string& name, const std::string& path)
+{
+    LS_TRY(const Bytes content, mapFile(path));
+    const std::string entry = "assets/" + name;
+    const auto known = std::ranges::find(model.metadata, entry, &Metadata::name);
+    auto bytes = std::make_shared<Constant>(content);
+    if (known != model.metadata.end()) known->data = std::move(bytes);
+    else model.metadata.push_back({entry, std::move(bytes)});
+    return {};
+}
 
 std::string savedModelFile(const std::string& folder)
 {

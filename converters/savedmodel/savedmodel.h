@@ -19,4 +19,13 @@ std::string savedModelFile(const std::string& folder);
 /// Errors: badFile (with the file inside the folder, the node, the entry), unsupported (forms of checkpoints that are not read).
 Result<Model> importSavedModel(const std::string& folder);
 
+/// Gives variables of a v1 graph the values that a checkpoint has for them, PREFIX.index and PREFIX.data-…: what the graph restores says
+/// which entry belongs to which, else their names do. Errors: badFile, unsupported, as importSavedModel; badFile, it has no value of any.
+Status attachCheckpoint(Model& model, const std::string& prefix);
+/// The same with the checkpoint that the Saver of TensorFlow 1 wrote beside `PREFIX.meta`. False: there is none. Errors: also a link that
+/// leads out of the folder.
+Result<bool> attachCheckpointBeside(Model& model, const std::string& path);
+/// What the graph reads of the file system under `name` is the content of `path`. Errors: badFile.
+Status attachFile(Model& model, const std::string& name, const std::string& path);
+
 } // namespace loopscope

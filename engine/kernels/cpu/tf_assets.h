@@ -1,4 +1,5 @@
-// Files for TensorFlow's kernels: those that a SavedModel has brought along, by their names in the model. Nothing else is read.
+// Files for TensorFlow's kernels: those that a SavedModel has brought along, by their names in the model, and those that were named on the
+// command line. Nothing else is read.
 #pragma once
 
 #include "engine/kernels/cpu/tf_support.h"
@@ -20,7 +21,10 @@ struct TfFileParams {
     /// Errors: NotFound.
     Result<std::string_view> read(std::string_view name) const
     {
-        const auto asset = std::ranges::find(assets, name, &Metadata::name);
+        constexpr std::string_view kFolder = "assets/"; // of a SavedModel, whose nodes give names with it; other graphs give paths
+        const auto asset = std::ranges::find_if(assets, [&](const Metadata& one) {
+            return one.name == name || std::string_view(one.name).substr(kFolder.size()) == name;
+        });
         if (asset == assets.end() || !asset->data || !asset->data->hasBytes())
             return tfError(TfCode::notFound, std::string(name) + "; No such file among the model's assets");
         return std::string_view(asset->data->bytes().as<char>(), asset->data->bytes().size());
