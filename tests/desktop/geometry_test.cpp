@@ -281,6 +281,41 @@ private slots:
         settle();
         QVERIFY(find<QWidget>("panelInvocations")->parentWidget()->width() > 260);
     }
+    /// The size of text is changed while the window is open, in each task.
+    void allTextFollowsItsSize()
+    {
+        m_window->resize(1440, 900);
+        open(recording());
+        m_window->openSample(2);
+        settle();
+        open("v1_collatz.lsir", {{"n", "6"}});
+        execute("run");
+        open(recording());
+        for (int task = 0; task < kTaskCount; ++task) {
+            m_window->setTask(static_cast<Task>(task));
+            settle();
+        }
+        QHash<QWidget*, int> before;
+        const auto size = [](const QWidget* widget) { return QFontInfo(widget->font()).pixelSize(); };
+        const auto isText = [](QWidget* widget) {
+            return qobject_cast<QLabel*>(widget) || qobject_cast<QLineEdit*>(widget) || qobject_cast<QAbstractButton*>(widget) ||
+                   qobject_cast<QPlainTextEdit*>(widget) || qobject_cast<QTextEdit*>(widget) || qobject_cast<QAbstractItemView*>(widget);
+        };
+        for (QWidget* const widget : m_window->findChildren<QWidget*>())
+            if (isText(widget)) before[widget] = size(widget);
+        QVERIFY(before.size() > 100);
+        Theme::instance().setTextPercent(200);
+        settle();
+        QStringList small;
+        for (QWidget* const widget : m_window->findChildren<QWidget*>()) {
+            if (before.contains(widget) && size(widget) < 1.8 * before[widget])
+                small << QString("%1 %2 in %3").arg(widget->metaObject()->className(), widget->objectName(), panelOf(widget));
+            const auto* const table = qobject_cast<QTableView*>(widget);
+            if (table && table->verticalHeader()->defaultSectionSize() < QFontMetrics(table->font()).height())
+                small << "rows of " + table->objectName();
+        }
+        QVERIFY2(small.isEmpty(), qPrintable(small.join("; ")));
+    }
     void namesComeBeforeValuesInTheListing()
     {
         m_window->resize(1440, 900);
@@ -397,6 +432,11 @@ private:
             settle();
             check(where + QStringLiteral(", tab %1").arg(tab + 1));
         }
+    }
+    static QString panelOf(const QWidget* widget)
+    {
+        while (widget && !qobject_cast<const Panel*>(widget)) widget = widget->parentWidget();
+        return widget ? widget->objectName() : QString("the window");
     }
     /// A TFLite file without its end.
     QString truncated()

@@ -12,12 +12,11 @@ namespace {
 constexpr double kLeastZoom = 0.02;
 constexpr double kMostZoom = 4;
 constexpr double kMargin = 8;
-constexpr double kLegendHeight = 250; ///< with the note on search hits
-constexpr double kWhole = 0.25;       ///< a graph that would have to be smaller to be seen whole opens at its inputs instead
-constexpr double kReadable = 0.6;     ///< so large that names can be read
-constexpr double kWordsFrom = 0.75;   ///< below, words are small
-constexpr double kHeadsFrom = 0.667;  ///< below, heads of loops have no field and slider
-constexpr double kDetailFrom = 1.5;   ///< beyond, values are written beside operators
+constexpr double kWhole = 0.25;      ///< a graph that would have to be smaller to be seen whole opens at its inputs instead
+constexpr double kReadable = 0.6;    ///< so large that names can be read
+constexpr double kWordsFrom = 0.75;  ///< below, words are small
+constexpr double kHeadsFrom = 0.667; ///< below, heads of loops have no field and slider
+constexpr double kDetailFrom = 1.5;  ///< beyond, values are written beside operators
 
 /// At which words are as large as elsewhere in the window.
 double fullZoom() { return std::clamp(Theme::instance().textPercent() / 100.0, 1.0, kDetailFrom); }
@@ -55,9 +54,10 @@ bool Camera::setRatio(double ratio)
     return isOther;
 }
 
-void Camera::reserve(double legend, double map)
+void Camera::reserve(QSizeF legend, double map)
 {
-    m_legend = legend;
+    m_legend = legend.width();
+    m_legendHeight = legend.height();
     m_map = map;
 }
 
@@ -127,7 +127,7 @@ void Camera::settle(const std::pair<double, QPointF>& place)
 bool Camera::liesUnderLegend(QPointF origin, double zoom) const
 {
     const QRectF corner((width() - m_legend - kMargin + origin.x()) / zoom, origin.y() / zoom, (m_legend + kMargin) / zoom,
-                        kLegendHeight / zoom);
+                        m_legendHeight / zoom);
     const Rect area{corner.x(), corner.y(), corner.width(), corner.height()};
     std::vector<int> nodes;
     m_picture.index().nodesIn(area, nodes);

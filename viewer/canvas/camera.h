@@ -61,7 +61,7 @@ public:
     QRectF rect() const { return m_view.rect(); }
 
     /// Pixels at the right that the legend and the map of the graph lie over.
-    void reserve(double legend, double map);
+    void reserve(QSizeF legend, double map);
     /// Without margins and legend, and without the map if asked.
     QRectF freeArea(bool besideMap) const;
 
@@ -88,7 +88,7 @@ private:
     int m_level = 3;
     QPointF m_origin;
     double m_ratio = 1;
-    double m_legend = 0, m_map = 0;
+    double m_legend = 0, m_legendHeight = 0, m_map = 0;
     bool m_isFitted = true, m_isPlaced = false;
     std::optional<Brought> m_brought; ///< since the picture was fitted
     bool m_fitsWhole = false;         ///< however small that is; else a large graph opens readable at its top

@@ -8,7 +8,6 @@
 #include <QPixmap>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <string>
@@ -170,59 +169,6 @@ void CanvasFrame::paintTokens(QPainter& painter) const
         painter.drawRoundedRect(box, box.height() / 2, box.height() / 2);
         drawLabelIn(painter, label, box, Qt::AlignHCenter, themed(chip.isDead ? Token::dead : Token::curText), m_camera.zoom());
     }
-}
-
-void CanvasFrame::paintLegend(QPainter& painter, double right) const
-{
-    if (m_camera.width() < 640 || !m_picture.model) return;
-    std::array<int64_t, kFamilyCount> counts{};
-    for (const SceneNode& node : m_picture.scene()->nodes) {
-        if (node.kind == NodeKind::op) ++counts[static_cast<size_t>(node.family)];
-        if (node.kind != NodeKind::group) continue;
-        if (node.members.size() == node.strip.size())
-            for (const Family family : node.strip) ++counts[static_cast<size_t>(family)];
-        else
-            for (const OperatorId op : node.members)
-                ++counts[static_cast<size_t>(familyOf(m_picture.model->graph(node.graph).op(op).kind))];
-    }
-    // An open call is no node: its head stands for it, however many regions it has.
-    std::set<std::string> open;
-    for (const SceneRegion& region : m_picture.scene()->regions)
-        if (!region.site.empty() && region.op.valid() && open.insert(region.site).second)
-            ++counts[static_cast<size_t>(familyOf(m_picture.model->graph(region.caller).op(region.op).kind))];
-    const QRectF card(right - 148, 12, 148, 30 + 16.0 * kFamilyCount);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(themed(Token::line), 1));
-    painter.setBrush(themed(Token::surface));
-    painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-    drawLabel(painter, m_picture.labels.label(QObject::tr("Operator families"), Face::group), {card.x() + 10, card.y() + 17},
-              themed(Token::text));
-    for (size_t i = 0; i < kFamilyCount; ++i) {
-        const double y = card.y() + 27 + 16.0 * static_cast<double>(i);
-        const QColor ink = themed(counts[i] > 0 ? Token::text : Token::text3);
-        painter.fillRect(QRectF(card.x() + 10, y, 10, 10), themed(static_cast<Family>(i)));
-        drawLabel(painter, m_picture.labels.label(toText(familyName(static_cast<Family>(i))), Face::name), {card.x() + 26, y + 9}, ink);
-        drawLabelIn(painter, m_picture.labels.label(QStringLiteral("%L1").arg(counts[i]), Face::mono),
-                    QRectF(card.x(), y, card.width() - 10, 10), Qt::AlignRight, ink);
-    }
-    if (!m_hits.empty()) paintHitNote(painter, QRectF(card.x(), card.bottom() + 12, 148, 42));
-}
-
-/// What the pills mean, and how many hits there are.
-void CanvasFrame::paintHitNote(QPainter& painter, const QRectF& note) const
-{
-    painter.setPen(QPen(themed(Token::line), 1));
-    painter.setBrush(themed(Token::surface));
-    painter.drawRoundedRect(note.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-    const QRectF pill(note.x() + 10, note.y() + 8, 26, 14);
-    painter.setPen(QPen(themed(Token::curLine), 1));
-    painter.setBrush(themed(Token::cur));
-    painter.drawRoundedRect(pill, 7, 7);
-    drawLabelIn(painter, m_picture.labels.label(QStringLiteral("1"), Face::index), pill, Qt::AlignHCenter, themed(Token::curText));
-    drawLabel(painter, m_picture.labels.label(QObject::tr("search hits inside"), Face::name), {note.x() + 42, note.y() + 19},
-              themed(Token::text));
-    const QString text = QObject::tr("%L1 hits, %L2 groups · F3 next").arg(m_hits.total()).arg(m_hits.groups());
-    drawLabel(painter, m_picture.labels.label(text, Face::index, 130), {note.x() + 10, note.y() + 36}, themed(Token::text3));
 }
 
 QRect CanvasFrame::drop(const Rect& area)

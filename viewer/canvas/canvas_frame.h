@@ -27,8 +27,6 @@ public:
     QRect drop(const Rect& area);
     /// The graph with what is emphasised and marked, and heads at the top. `cards`: beside a node that has one is no room for its value.
     void paint(QPainter& painter, const QRect& dirty, const CanvasCards& cards);
-    /// Families and their counts, beside `right`.
-    void paintLegend(QPainter& painter, double right) const;
 
 private:
     void paintTiles(QPainter& painter, const QRect& dirty);
@@ -37,7 +35,6 @@ private:
     void paintRails(QPainter& painter, ScenePainter& scene) const;
     void paintSelectedHead(QPainter& painter) const;
     void paintTokens(QPainter& painter) const;
-    void paintHitNote(QPainter& painter, const QRectF& note) const;
 
     const CanvasPicture& m_picture;
     Camera& m_camera;

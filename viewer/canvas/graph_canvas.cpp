@@ -18,7 +18,6 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr int kMargin = 8;
-constexpr double kLegendRoom = 156;
 
 bool sameView(const ViewState& a, const ViewState& b)
 {
@@ -51,6 +50,13 @@ GraphCanvas::GraphCanvas(QWidget* parent)
       m_hits(m_picture, m_camera),
       m_cards(m_picture, m_camera, m_selection, m_heads, *this),
       m_frame(m_picture, m_camera, m_selection, m_heads, m_hits),
+      m_legend(m_picture, m_camera, m_heads, m_hits,
+               [this] {
+                   reserveRoom();
+                   if (m_camera.isFitted()) m_camera.placeFirst();
+                   placeOverlays();
+                   update();
+               }),
       m_walk(*this),
       m_commands(*this),
       m_input(*this),
@@ -310,16 +316,6 @@ void GraphCanvas::setScrubbed(const std::string& region, int64_t iteration)
 
 // --- Place ----------------------------------------------------------------------------------------------------------------------------
 
-void GraphCanvas::setLegendShown(bool shown)
-{
-    if (m_legend == shown) return;
-    m_legend = shown;
-    reserveRoom();
-    if (m_camera.isFitted()) m_camera.placeFirst();
-    placeOverlays();
-    update();
-}
-
 void GraphCanvas::setMinimapShown(bool shown)
 {
     m_minimapShown = shown;
@@ -331,7 +327,9 @@ void GraphCanvas::setMinimapShown(bool shown)
 void GraphCanvas::reserveRoom()
 {
     const bool map = m_minimapShown && m_picture.indexed && m_minimap->isTall() && width() >= 420;
-    m_camera.reserve(m_legend && width() >= 640 ? kLegendRoom : 0, map ? m_minimap->width() + kMargin : 0);
+    m_legend.setRight(width());
+    const QRectF card = m_legend.rect();
+    m_camera.reserve(card.isEmpty() ? QSizeF(0, 0) : QSizeF(card.width() + kMargin, card.bottom()), map ? m_minimap->width() + kMargin : 0);
 }
 
 void GraphCanvas::placeOverlays()
@@ -344,6 +342,8 @@ void GraphCanvas::placeOverlays()
         m_minimap->place();
         isOther |= m_heads.place(shown);
     }
+    m_legend.setRight(m_minimap->isVisibleTo(this) && m_minimap->isTall() ? m_minimap->x() - 4 : width());
+    isOther |= m_legend.place();
     if (isOther) update();
 }
 
@@ -407,10 +407,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
         if (m_camera.setRatio(painter.device()->devicePixelRatioF())) m_frame.restart();
         m_frame.paint(painter, event->rect(), m_cards);
         if (m_cards.overlay() != nullptr) paintOverlay(painter, m_picture, m_camera, *m_cards.overlay());
-        if (m_legend) {
-            const bool besideMap = m_minimap->isVisibleTo(this) && m_minimap->isTall();
-            m_frame.paintLegend(painter, besideMap ? m_minimap->x() - 12 : width() - 8);
-        }
+        m_legend.paint(painter);
         if (m_camera.level() < 2 || m_input.isDragging()) m_cards.hide();
         else m_cards.paint(painter);
     }

@@ -11,6 +11,7 @@
 #include "viewer/canvas/canvas_picture.h"
 #include "viewer/canvas/canvas_selection.h"
 #include "viewer/canvas/canvas_walk.h"
+#include "viewer/canvas/legend.h"
 #include "viewer/canvas/scene_loader.h"
 #include "viewer/canvas/search_marks.h"
 
@@ -62,7 +63,7 @@ public:
     void setHits(const QStringList& addresses);
     /// By node id, of what is in view: texts for level 4, and "NaN" or "Inf" where a result holds one.
     void setValues(const QHash<QString, QString>& values, const QHash<QString, QString>& abnormal = {});
-    void setLegendShown(bool shown);
+    Legend& legend() { return m_legend; }
     void setMinimapShown(bool shown);
     bool isMinimapShown() const { return m_minimapShown; }
     /// Another slider scrubs a loop: its head shows that iteration. −1: none is scrubbed.
@@ -125,6 +126,7 @@ private:
     SearchMarks m_hits;
     CanvasCards m_cards;
     CanvasFrame m_frame;
+    Legend m_legend;
     CanvasWalk m_walk;
     CanvasCommands m_commands;
     CanvasInput m_input;
@@ -135,7 +137,7 @@ private:
     TextMeasure m_measure;
     QTimer m_busyDelay;
     double m_progress = -1; ///< < 0: not shown
-    bool m_legend = false, m_minimapShown = true;
+    bool m_minimapShown = true;
     Minimap* m_minimap = nullptr;
 };
 

@@ -159,7 +159,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     connect(&document, &Document::previewChanged, &m_scrubbed, qOverload<>(&QTimer::start));
     connect(&document, &Document::previewChanged, this,
             [this] { m_canvas->setScrubbed(m_document.previewLoop(), m_document.preview().value_or(-1)); });
-    m_canvas->setLegendShown(!document.stop()->started);
+    m_canvas->legend().setShown(!document.stop()->started);
 }
 
 void GraphPane::show(const ViewState& view)
@@ -273,7 +273,7 @@ void GraphPane::open(const CallSite& site, OpenCallee how)
 void GraphPane::followStop()
 {
     const StopSnapshot& stop = *m_document.stop();
-    m_canvas->setLegendShown(!stop.started);
+    m_canvas->legend().setShown(!stop.started);
     const bool moved = stop.tick != m_stoppedAt;
     m_stoppedAt = stop.tick;
     m_memory.shownIterations = stop.tick == m_chosenAt ? m_chosenIterations : std::unordered_map<std::string, int64_t>();

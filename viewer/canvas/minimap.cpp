@@ -46,26 +46,11 @@ bool Minimap::isTall() const { return height() > kTall; }
 void Minimap::place()
 {
     const int x = m_canvas.width() - width() - kAcross, top = kAlong, bottom = m_canvas.height() - height() - kAlong;
-    constexpr double kHead = 4; // a head has what one presses
-    std::vector<int> nodes;
     const auto hidden = [&](int y) {
         const QRectF map(x, y, width(), height());
-        const auto areaOf = [&](const Rect& box) {
-            const QRectF both = m_canvas.camera().inWidget(box) & map;
-            return both.isValid() ? both.width() * both.height() : 0;
-        };
-        double area = 0;
-        for (const PlacedHead& head : m_canvas.heads().stuck()) {
-            const QRectF both = head.onScreen(head.box) & map;
-            if (both.isValid()) area += kHead * both.width() * both.height();
-        }
-        for (const SceneRegion& region : m_scene->regions)
-            if (region.kind != RegionKind::group) area += kHead * areaOf(region.head);
-        const double zoom = m_canvas.camera().zoom();
-        const Point corner = m_canvas.camera().toScene(map.topLeft());
-        m_canvas.picture().index().nodesIn({corner.x, corner.y, map.width() / zoom, map.height() / zoom}, nodes);
-        for (const int node : nodes) area += areaOf(m_scene->nodes[static_cast<size_t>(node)].rect);
-        return area;
+        const QRectF both = m_canvas.legend().rect() & map; // a tall map has the legend beside it
+        return hiddenBy(map, m_canvas.picture(), m_canvas.camera(), m_canvas.heads()) +
+               (isTall() || !both.isValid() ? 0 : 100 * both.width() * both.height());
     };
     // It goes where it hides clearly less, so that it does not jump to and fro while one moves.
     if (const double here = hidden(m_isAtBottom ? bottom : top); here > 0 && 2 * hidden(m_isAtBottom ? top : bottom) < here)

@@ -26,7 +26,8 @@ namespace {
 
 constexpr double kLeft = 14, kValueRoom = 54, kMark = 12;
 constexpr double kMostBar = 10;
-constexpr int kMostPercent = 125; ///< of text: larger words have no room in the head
+constexpr double kLeastWords = 12; ///< height of a bar with its value beside it
+constexpr int kMostPercent = 125;  ///< of text: larger words have no room in the head
 
 /// A bar that goes on behind the axis.
 void paintGap(QPainter& painter, const QRectF& bar, Token ground)
@@ -97,6 +98,31 @@ std::vector<ErrorStrip::Bar> ErrorStrip::barsInView() const
     return bars;
 }
 
+/// What the bars mean.
+void ErrorStrip::paintHead(QPainter& painter) const
+{
+    const Judgement& judgement = m_desk.judgement();
+    const Metric metric = judgement.metric();
+    painter.fillRect(0, 0, width(), headHeight() - 1, themed(Token::surface));
+    painter.setPen(themed(Token::line));
+    painter.drawLine(0, headHeight() - 1, width(), headHeight() - 1);
+    if (m_desk.drift() != nullptr) {
+        const QString bound = QStringLiteral("%1 %2").arg(moreIsBetter(metric) ? QStringLiteral("≥") : QStringLiteral("≤"),
+                                                          toText(metricText(metric, judgement.limit())));
+        painter.setPen(themed(Token::warn));
+        const QRect room(6, 0, width() - 12, headHeight() - 1);
+        painter.drawText(room, Qt::AlignVCenter | Qt::AlignRight, bound);
+        painter.setFont(Theme::instance().font(FontUse::small));
+        painter.setPen(themed(Token::text2));
+        const QString name = QString::fromUtf8(metricName(metric));
+        const QString axis = QStringLiteral("%1, %2").arg(name, toText(judgement.scale().text(metric)));
+        const int free = room.width() - 8 - QFontMetrics(Theme::instance().font(FontUse::value)).horizontalAdvance(bound);
+        const bool fits = painter.fontMetrics().horizontalAdvance(axis) <= free;
+        painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
+                         fits ? axis : painter.fontMetrics().elidedText(name, Qt::ElideRight, std::max(0, free)));
+    }
+}
+
 void ErrorStrip::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -122,8 +148,6 @@ void ErrorStrip::paintEvent(QPaintEvent*)
         painter.setPen(dashed);
         if (scale.holds(limit)) painter.drawLine(QPointF(std::round(limitX) + 0.5, head), QPointF(std::round(limitX) + 0.5, height()));
     }
-    painter.setFont(theme.font(FontUse::value));
-    const QFontMetricsF metrics(painter.font());
     const int first = m_desk.judgement().firstOver();
     for (const Bar& bar : barsInView()) {
         const std::vector<std::string>& all = m_desk.selected(CompareSide::here);
@@ -131,7 +155,10 @@ void ErrorStrip::paintEvent(QPaintEvent*)
         if (selected) painter.fillRect(bar.box, themed(Token::accentWeak));
         if (bar.measured) painter.fillRect(bar.bar, verdictColor(bar.verdict));
         if (bar.isBeyond) paintGap(painter, bar.bar, selected ? Token::accentWeak : Token::surface);
-        if (bar.box.height() >= metrics.height() - 2) {
+        if (bar.box.height() >= kLeastWords) { // as large as the row lets them
+            QFont face = theme.font(FontUse::value);
+            face.setPixelSize(std::min(face.pixelSize(), static_cast<int>(bar.box.height() * 0.7)));
+            painter.setFont(face);
             QString text = tr("not run");
             if (bar.measured)
                 text = bar.verdict == Verdict::equal ? QStringLiteral("=")
@@ -156,23 +183,7 @@ void ErrorStrip::paintEvent(QPaintEvent*)
         }
     }
     painter.restore();
-    // What the bars mean.
-    painter.fillRect(0, 0, width(), head - 1, themed(Token::surface));
-    painter.setPen(themed(Token::line));
-    painter.drawLine(0, head - 1, width(), head - 1);
-    if (ready) {
-        const QString bound = QStringLiteral("%1 %2").arg(moreIsBetter(metric) ? QStringLiteral("≥") : QStringLiteral("≤"),
-                                                          toText(metricText(metric, limit)));
-        painter.setPen(themed(Token::warn));
-        const QRect room(6, 0, width() - 12, head - 1);
-        painter.drawText(room, Qt::AlignVCenter | Qt::AlignRight, bound);
-        painter.setFont(theme.font(FontUse::small));
-        painter.setPen(themed(Token::text2));
-        const QString name = QString::fromUtf8(metricName(metric));
-        const QString axis = QStringLiteral("%1, %2").arg(name, toText(scale.text(metric)));
-        const int free = room.width() - 8 - QFontMetrics(theme.font(FontUse::value)).horizontalAdvance(bound);
-        painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, painter.fontMetrics().horizontalAdvance(axis) <= free ? axis : name);
-    }
+    paintHead(painter);
     if (hasFocus()) {
         painter.setPen(QPen(themed(Token::text), 1, Qt::DotLine));
         painter.drawRect(rect().adjusted(1, head + 1, -2, -2));

@@ -38,6 +38,7 @@ protected:
     bool event(QEvent* event) override;
 
 private:
+    void paintHead(QPainter& painter) const;
     struct Bar {
         int row = -1; ///< of the drift
         const PairedRow* pair = nullptr;

@@ -90,7 +90,8 @@ public:
         m_view = new RowView("frameTree", "Frames and iterations");
         m_view->setTree(true);
         m_view->setModel(&m_model);
-        m_view->setColumnWidths({86});
+        m_view->setColumnWidths({86}, RowView::kOfNames);
+        m_view->hideFiguresBelow(150);
         m_stack = new EmptyStack(m_view, this);
         column->addWidget(m_stack);
         connect(m_view, &QTreeView::collapsed, this,
@@ -203,7 +204,7 @@ public:
         m_view = new RowView("tokenTable", "Ready and waiting nodes");
         m_view->setModel(&m_model);
         m_view->setHeaderVisible(false);
-        m_view->setColumnWidths({76, 64});
+        m_view->setColumnWidths({76, 64}, 0.5);
         column->setSpacing(0);
         m_stack = new EmptyStack(m_view, this);
         m_orders = new QWidget(this);

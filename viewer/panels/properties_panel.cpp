@@ -112,10 +112,13 @@ protected:
         painter.setFont(font);
         painter.setPen(themed(Token::text3));
         const QRectF axis(plot.left(), plot.bottom() + 2, plot.width(), metrics.height());
-        painter.drawText(axis, Qt::AlignCenter, "scales, log axis");
+        const QString low = toText(realText(static_cast<double>(m_low), 3)), high = toText(realText(static_cast<double>(m_high), 3));
+        const QString about = "scales, log axis";
+        const double ends = 2.0 * std::max(metrics.horizontalAdvance(low), metrics.horizontalAdvance(high));
+        if (ends + metrics.horizontalAdvance(about) + 12 <= axis.width()) painter.drawText(axis, Qt::AlignCenter, about);
         painter.setPen(themed(Token::text));
-        painter.drawText(axis, Qt::AlignLeft, toText(realText(static_cast<double>(m_low), 3)));
-        painter.drawText(axis, Qt::AlignRight, toText(realText(static_cast<double>(m_high), 3)));
+        painter.drawText(axis, Qt::AlignLeft, low);
+        painter.drawText(axis, Qt::AlignRight, high);
     }
 
 private:

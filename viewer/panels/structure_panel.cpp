@@ -175,7 +175,7 @@ public:
         m_view = new RowView("structureTree", "Structure");
         m_view->setTree(true);
         m_view->setModel(&m_model);
-        m_view->setColumnWidths({76});
+        m_view->setColumnWidths({76}, RowView::kOfNames);
         m_stack = new EmptyStack(m_view, this);
         column->addWidget(m_stack);
         connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
@@ -296,7 +296,7 @@ public:
         column->setContentsMargins(0, 0, 0, 0);
         m_view = new RowView("subgraphTable", "Subgraphs");
         m_view->setModel(&m_model);
-        m_view->setColumnWidths({60});
+        m_view->setColumnWidths({60}, RowView::kOfNames);
         column->addWidget(m_view);
         connect(m_view, &RowView::chosen, this, &SubgraphsPanel::open);
         connect(m_view, &QAbstractItemView::clicked, this, &SubgraphsPanel::open);

@@ -128,6 +128,13 @@ void Theme::setTextPercent(int percent)
     update();
 }
 
+void Theme::wear(QWidget& widget, FontUse use, bool bold)
+{
+    const auto dress = [this, &widget, use, bold] { widget.setFont(font(use, bold)); };
+    dress();
+    connect(this, &Theme::changed, &widget, dress);
+}
+
 void Theme::setDense(bool dense)
 {
     if (dense == m_dense) return;

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <array>
 
+class QWidget;
+
 namespace loopscope::viewer {
 
 enum class ThemeName : uint8_t { light, dark, highContrast };
@@ -70,6 +72,8 @@ public:
     QColor color(Family family) const { return QColor::fromRgb(paletteOf(m_name).families[static_cast<size_t>(family)]); }
 
     QFont font(FontUse use, bool bold = false) const;
+    /// A widget has that font from now on, also when the size of text changes.
+    void wear(QWidget& widget, FontUse use, bool bold = false);
     int textPercent() const { return m_percent; } ///< 80 to 200
     void setTextPercent(int percent);
     bool dense() const { return m_dense; }

@@ -4,6 +4,7 @@
 #include "engine/tensor/compare.h"
 #include "viewer/bridge/text.h"
 #include "viewer/style/theme.h"
+#include "viewer/widgets/rows.h"
 
 #include <QHeaderView>
 
@@ -38,7 +39,7 @@ void dressTensorTable(QTableView* table)
     table->setFrameShape(QFrame::NoFrame);
     table->setShowGrid(false);
     table->setWordWrap(false);
-    table->verticalHeader()->setDefaultSectionSize(Theme::instance().rowHeight());
+    followRowHeight(*table);
     table->verticalHeader()->setMinimumSectionSize(12);
     table->horizontalHeader()->setMinimumSectionSize(24);
     table->setEditTriggers(QAbstractItemView::NoEditTriggers);

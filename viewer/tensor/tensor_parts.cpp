@@ -64,7 +64,7 @@ void TensorPanel::buildViews()
     m_note = new QLabel(this);
     m_note->setObjectName("tensorNote");
     m_note->setContentsMargins(10, 2, 10, 3);
-    m_note->setFont(Theme::instance().font(FontUse::small));
+    Theme::instance().wear(*m_note, FontUse::small);
     layout->addWidget(m_pins);
     m_options = new OptionBar(this);
     m_progress = new ProgressLine(this);

@@ -81,6 +81,8 @@ void TimelineBar::clearRange()
     update();
 }
 
+int TimelineBar::labelLeft() const { return Theme::instance().barHeight(74); }
+
 void TimelineBar::arrange()
 {
     const QFontMetrics metrics(Theme::instance().font(FontUse::small));
@@ -88,7 +90,7 @@ void TimelineBar::arrange()
     const int width = this->width();
     const bool v1 = m_content.isDataflow;
     const int left =
-        v1 ? 118
+        v1 ? Theme::instance().barHeight(118)
            : std::clamp(std::max({metrics.horizontalAdvance(m_content.loopLabel), metrics.horizontalAdvance(m_content.valueLabel),
                                   metrics.horizontalAdvance(m_content.callsLabel)}) +
                             22,
@@ -99,7 +101,7 @@ void TimelineBar::arrange()
     if (v1 && m_content.course != nullptr) {
         const size_t count = m_content.course->lanes().size();
         const int room = std::max(20, height() - 18);
-        const int pitch = std::clamp(count == 0 ? 13 : room / static_cast<int>(count), 5, 14);
+        const int pitch = std::clamp(count == 0 ? 13 : room / static_cast<int>(count), 5, grown(14));
         // Of more lanes than fit those that lead to the cursor are shown.
         const auto& lanes = m_content.course->lanes();
         const auto fits = static_cast<size_t>(std::max(1, room / pitch));

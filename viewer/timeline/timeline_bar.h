@@ -127,6 +127,7 @@ private:
     void paintJumps(QPainter& painter, const QRect& lane) const;
     void paintRecorded(QPainter& painter, const QRect& lane) const;
     void paintDataflow(QPainter& painter) const;
+    int labelLeft() const; ///< of the names of a dataflow run's lanes: what the colours mean stands at their left
     void paintAxis(QPainter& painter) const;
     void paintCursor(QPainter& painter) const;
     void paintUnknown(QPainter& painter, const QRect& area) const;

@@ -384,12 +384,17 @@ void TimelineBar::paintDataflow(QPainter& painter) const
     const QFontMetrics metrics(painter.font());
     const QColor live = themed(Token::accent), dead = faded(themed(Token::dead), 55);
     painter.setPen(themed(Token::text2));
-    painter.drawText(QRect(10, 4, 78, 16), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(m_content.frameLabel, Qt::ElideMiddle, 66));
+    // The loop and what the colours mean, as far as lines of this size have room beside the names of the lanes.
+    const int line = std::max(16, metrics.height() + 2), dot = Theme::instance().barHeight(8);
+    painter.drawText(QRect(10, 4, labelLeft() + 4, line), Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(m_content.frameLabel, Qt::ElideMiddle, labelLeft() - 8));
     const std::array<std::pair<const char*, QColor>, 3> legend = {{{"live", live}, {"dead", dead}, {"inner", live}}};
+    const int second = std::max(46, 10 + dot + metrics.horizontalAdvance("live") + 10);
     for (size_t i = 0; i < legend.size(); ++i) {
-        const int x = i == 1 ? 46 : 10, y = i == 2 ? 38 : 22;
-        painter.fillRect(QRect(x, y + (i == 2 ? 6 : 4), 5, i == 2 ? 4 : 8), legend[i].second);
-        painter.drawText(QRect(x + 8, y, 40, 16), Qt::AlignVCenter | Qt::AlignLeft, legend[i].first);
+        const int x = i == 1 ? second : 10, y = 4 + line * (i == 2 ? 2 : 1) + 2;
+        if (y + line > height() || x + dot + metrics.horizontalAdvance(legend[i].first) > labelLeft() + 8) continue;
+        painter.fillRect(QRect(x, y + line / 2 - 4 + (i == 2 ? 2 : 0), 5, i == 2 ? 4 : 8), legend[i].second);
+        painter.drawText(QRect(x + dot, y, labelLeft(), line), Qt::AlignVCenter | Qt::AlignLeft, legend[i].first);
     }
     painter.setFont(Theme::instance().font(FontUse::tiny));
     // Where lanes are lower than a label some go without, so that none touch.
@@ -401,7 +406,8 @@ void TimelineBar::paintDataflow(QPainter& painter) const
         if (lane.index % labelled == 0) {
             const int high = QFontMetrics(painter.font()).height(); // the first and the last lane may be lower than half of it
             const int top = std::max(0, std::min(lane.rect.center().y() - high / 2, height() - high));
-            painter.drawText(QRect(74, top, lane.rect.left() - 80, high), Qt::AlignVCenter | Qt::AlignRight, lane.label);
+            painter.drawText(QRect(labelLeft(), top, lane.rect.left() - labelLeft() - 6, high), Qt::AlignVCenter | Qt::AlignRight,
+                             lane.label);
         }
         painter.fillRect(QRect(lane.rect.left(), lane.rect.bottom() + 2, lane.rect.width(), 1), themed(Token::line));
         const EventPyramid& events = m_content.course->lanes()[lane.index].events;

@@ -193,7 +193,11 @@ void ResultPlot::measure()
     take(work({}));
 }
 
-QRectF ResultPlot::area() const { return {52, 14, std::max(20.0, width() - 66.0), std::max(20.0, height() - 54.0)}; }
+QRectF ResultPlot::area() const
+{
+    const double left = Theme::instance().barHeight(52), below = Theme::instance().barHeight(40); // of the labels
+    return {left, 14, std::max(20.0, width() - left - 14), std::max(20.0, height() - below - 14)};
+}
 
 /// Paints one plot; what was measured holds while it does.
 class ResultPlot::Painting {
@@ -232,6 +236,7 @@ private:
     QPainter& m_painter;
     const ResultPlot& m_plot;
     const QRectF m_box;
+    const double m_line = Theme::instance().barHeight(16); ///< of text
     const size_t m_series;
     const bool m_isDense; ///< more points than columns of pixels
 };
@@ -243,13 +248,13 @@ void ResultPlot::Painting::axes()
         m_painter.setPen(QPen(themed(Token::line), 1));
         m_painter.drawLine(QPointF(m_box.left(), py(y)), QPointF(m_box.right(), py(y)));
         m_painter.setPen(themed(Token::text2));
-        m_painter.drawText(QRectF(0, py(y) - 8, m_box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, numberText(y));
+        m_painter.drawText(QRectF(0, py(y) - m_line / 2, m_box.left() - 6, m_line), Qt::AlignRight | Qt::AlignVCenter, numberText(y));
     }
     for (const double x : xs.ticks(m_plot.xTicks())) {
         m_painter.setPen(themed(Token::text2));
-        m_painter.drawText(QRectF(px(x) - 40, m_box.bottom() + 4, 80, 14), Qt::AlignCenter, numberText(x));
+        m_painter.drawText(QRectF(px(x) - 2.5 * m_line, m_box.bottom() + 4, 5 * m_line, m_line - 2), Qt::AlignCenter, numberText(x));
     }
-    m_painter.drawText(QRectF(m_box.left(), m_box.bottom() + 20, m_box.width(), 16), Qt::AlignCenter,
+    m_painter.drawText(QRectF(m_box.left(), m_box.bottom() + 4 + m_line, m_box.width(), m_line), Qt::AlignCenter,
                        m_plot.m_x < 0 ? QString("row") : columnName(m_plot.m_x));
 }
 
@@ -374,16 +379,16 @@ void ResultPlot::Painting::legend()
     const QFontMetrics metrics(m_painter.font());
     int widest = 0;
     for (const int c : m_plot.m_ys) widest = std::max(widest, metrics.horizontalAdvance(columnName(c)));
-    const QRectF legend = freestCorner({widest + 42.0, 16.0 * static_cast<double>(m_series) + 8});
+    const QRectF legend = freestCorner({widest + 42.0, m_line * static_cast<double>(m_series) + 8});
     m_painter.setPen(QPen(themed(Token::line), 1));
     m_painter.setBrush(themed(Token::surface));
     m_painter.drawRoundedRect(legend, 3, 3);
     for (size_t s = 0; s < m_series; ++s) {
-        const double y = legend.top() + 12 + 16.0 * static_cast<double>(s);
+        const double y = legend.top() + 4 + m_line * (static_cast<double>(s) + 0.5);
         m_painter.setPen(QPen(themed(kColors[s]), 1.6, kDashes[s]));
         m_painter.drawLine(QPointF(legend.left() + 8, y), QPointF(legend.left() + 26, y));
         m_painter.setPen(themed(Token::text));
-        m_painter.drawText(QRectF(legend.left() + 32, y - 8, widest + 6, 16), Qt::AlignVCenter, columnName(m_plot.m_ys[s]));
+        m_painter.drawText(QRectF(legend.left() + 32, y - m_line / 2, widest + 6, m_line), Qt::AlignVCenter, columnName(m_plot.m_ys[s]));
     }
 }
 
@@ -448,7 +453,7 @@ PlotPanel::PlotPanel(Document& document) : Panel(document, "panelPlot", "Plot")
     auto* button = new QToolButton(this);
     button->setObjectName("plotColumns");
     button->setAutoRaise(true);
-    button->setFont(Theme::instance().font(FontUse::small));
+    Theme::instance().wear(*button, FontUse::small);
     button->setToolTip("Columns and form of the plot");
     m_columns = button;
     connect(button, &QToolButton::clicked, this, &PlotPanel::choose);

@@ -42,7 +42,7 @@ void setField(QLineEdit& field, const QString& value)
     field.setText(value);
     field.setCursorPosition(0); // the beginning of a long address is seen
     field.setToolTip(value);
-    field.setFixedWidth(std::clamp(field.fontMetrics().horizontalAdvance(value) + 22, 44, 220));
+    field.setFixedWidth(std::clamp(field.fontMetrics().horizontalAdvance(value) + 22, 44, Theme::instance().barHeight(220)));
 }
 
 } // namespace
@@ -236,7 +236,7 @@ SqlEditor::SqlEditor(QWidget* parent) : QPlainTextEdit(parent)
     setObjectName("sqlEditor");
     setAccessibleName("SQL");
     setFrameShape(QFrame::NoFrame);
-    setFont(Theme::instance().font(FontUse::value));
+    Theme::instance().wear(*this, FontUse::value);
     setTabChangesFocus(true);
     setLineWrapMode(QPlainTextEdit::WidgetWidth);
     new SqlHighlighter(document());
@@ -321,10 +321,14 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     m_message->hide();
     m_row = new FlowLayout(8);
     m_row->setContentsMargins(6, 4, 6, 4);
-    for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_cancel, m_longer, m_keep, m_keepName}) {
-        widget->setFixedHeight(26);
-        m_row->addWidget(widget);
-    }
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_cancel, m_longer, m_keep, m_keepName}) m_row->addWidget(widget);
+    const auto grow = [this] {
+        for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_cancel, m_longer, m_keep, m_keepName})
+            widget->setFixedHeight(Theme::instance().barHeight(26));
+        for (const auto& [name, field] : m_fields) setField(*field, field->text());
+    };
+    grow();
+    connect(&Theme::instance(), &Theme::changed, this, grow);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
@@ -489,11 +493,11 @@ void SqlPanel::refreshParameters()
         row->setContentsMargins(0, 0, 0, 0);
         row->setSpacing(3);
         auto* label = new QLabel(":" + name, chip);
-        label->setFont(Theme::instance().font(FontUse::value));
+        Theme::instance().wear(*label, FontUse::value);
         auto* field = new QLineEdit(chip);
         field->setObjectName("parameter." + name);
         field->setAccessibleName(name);
-        field->setFont(Theme::instance().font(FontUse::value));
+        Theme::instance().wear(*field, FontUse::value);
         QString value = m_defaults.contains(name) ? m_defaults[name] : QString();
         if (const TraceReader* const trace = document().backend().trace();
             trace != nullptr && name == "run" && trace->defaultRun() != nullptr && value.isEmpty())

@@ -5,6 +5,7 @@
 #include "tracer/api/trace_replay.h"
 #include "viewer/style/theme.h"
 #include "viewer/trace/result_panels.h"
+#include "viewer/widgets/rows.h"
 
 #include <QHeaderView>
 #include <QVBoxLayout>
@@ -91,17 +92,17 @@ RecordedValuePanel::RecordedValuePanel(Document& document) : Panel(document, "pa
     m_address = new QLabel("Select a row of the result.", this);
     m_address->setObjectName("recordedAddress");
     m_address->setContentsMargins(8, 5, 8, 5);
-    m_address->setFont(Theme::instance().font(FontUse::body, true));
+    Theme::instance().wear(*m_address, FontUse::body, true);
     m_address->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_stored = new QLabel(this);
-    m_stored->setFont(Theme::instance().font(FontUse::small));
+    Theme::instance().wear(*m_stored, FontUse::small);
     m_table = new QTableWidget(0, 4, this);
     m_table->setObjectName("recordedValue");
     m_table->setAccessibleName("Elements of the recorded value");
     m_table->setFrameShape(QFrame::NoFrame);
     m_table->setShowGrid(false);
     m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setDefaultSectionSize(Theme::instance().rowHeight());
+    followRowHeight(*m_table);
     m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     m_table->hide();
     auto* layout = new QVBoxLayout(this);
@@ -112,6 +113,7 @@ RecordedValuePanel::RecordedValuePanel(Document& document) : Panel(document, "pa
     layout->addStretch(0);
     connect(&TraceDesk::of(document), &TraceDesk::rowSelected, this, &RecordedValuePanel::refresh);
     connect(&TraceDesk::of(document), &TraceDesk::answered, this, &RecordedValuePanel::refresh);
+    connect(&Theme::instance(), &Theme::changed, this, &RecordedValuePanel::refresh);
 }
 
 /// The value that the row is about and the one written before it.
@@ -156,7 +158,7 @@ void RecordedValuePanel::show(const WritePair& pair)
                 item->setTextAlignment(c == 0 ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
                 m_table->setItem(r, c, item);
             }
-        for (int c = 0; c < 4; ++c) m_table->setColumnWidth(c, c == 0 ? 80 : 96);
+        for (int c = 0; c < 4; ++c) m_table->setColumnWidth(c, Theme::instance().barHeight(c == 0 ? 80 : 96));
         m_table->setVisible(!rows.empty());
     };
     const auto text = [](const std::string& s) { return QString::fromStdString(s); };

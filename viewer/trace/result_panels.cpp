@@ -4,6 +4,7 @@
 #include "engine/tensor/value_text.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/widgets/rows.h"
 
 #include <QFileDialog>
 #include <QHeaderView>
@@ -125,15 +126,18 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setDefaultSectionSize(Theme::instance().rowHeight());
+    followRowHeight(*m_table);
     m_table->horizontalHeader()->setMinimumSectionSize(48);
     m_table->horizontalHeader()->setSortIndicatorShown(true);
     m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
     m_summary = new QLabel(this);
-    m_summary->setFont(Theme::instance().font(FontUse::small));
+    Theme::instance().wear(*m_summary, FontUse::small);
     m_summary->setObjectName("resultSummary");
     m_export = new QAction(themedIcon("export"), "Export csv", this);
-    connect(&Theme::instance(), &Theme::changed, this, [this] { m_export->setIcon(themedIcon("export")); });
+    connect(&Theme::instance(), &Theme::changed, this, [this] {
+        m_export->setIcon(themedIcon("export"));
+        fitColumns();
+    });
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     m_stack = new EmptyStack(m_table, this);
@@ -182,18 +186,23 @@ void ResultPanel::follow()
     if (m_table->currentIndex().row() != shown) m_table->selectRow(shown);
 }
 
+void ResultPanel::fitColumns()
+{
+    for (int c = 0; c < m_model->columnCount(); ++c) {
+        m_table->resizeColumnToContents(c);
+        const Theme& theme = Theme::instance();
+        m_table->setColumnWidth(c, std::clamp(m_table->columnWidth(c) + 12, theme.barHeight(60), theme.barHeight(320)));
+    }
+}
+
 void ResultPanel::refresh()
 {
     const auto answer = TraceDesk::of(document()).answer();
     m_model->setAnswer(answer);
     if (answer->sql.isEmpty()) m_stack->showEmpty("No query yet. Choose a recipe, or write SQL above and press Ctrl+Return.");
     else m_stack->showContent();
-    const int columns = m_model->columnCount();
-    for (int c = 0; c < columns; ++c) {
-        m_table->resizeColumnToContents(c);
-        m_table->setColumnWidth(c, std::clamp(m_table->columnWidth(c) + 12, 60, 320));
-    }
-    m_table->horizontalHeader()->setStretchLastSection(columns == 1);
+    fitColumns();
+    m_table->horizontalHeader()->setStretchLastSection(m_model->columnCount() == 1);
     QString text = answer->problem;
     if (text.isEmpty() && !answer->sql.isEmpty()) {
         const QString rows = QString::fromStdString(groupThousands(m_model->rowCount()));

@@ -52,6 +52,7 @@ public:
 
 private:
     void refresh();
+    void fitColumns();
     void follow();
     ResultModel* m_model = nullptr;
     QTableView* m_table = nullptr;

@@ -203,6 +203,13 @@ QWidget* RowDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem& 
     return editor;
 }
 
+void followRowHeight(QTableView& table)
+{
+    const auto grow = [&table] { table.verticalHeader()->setDefaultSectionSize(Theme::instance().rowHeight()); };
+    grow();
+    QObject::connect(&Theme::instance(), &Theme::changed, &table, grow);
+}
+
 bool holdsTypedText(const QWidget* editor)
 {
     const auto* const field = qobject_cast<const QLineEdit*>(editor);
@@ -298,8 +305,9 @@ void RowView::restyle()
     header()->viewport()->update();
 }
 
-void RowView::setColumnWidths(std::vector<int> widths)
+void RowView::setColumnWidths(std::vector<int> widths, double mostShare)
 {
+    m_mostShare = mostShare;
     m_widths = std::move(widths);
     placeColumns();
 }
@@ -333,8 +341,8 @@ void RowView::placeColumns()
     for (int column = 1; column < columns; ++column) {
         if (header()->isSectionHidden(column)) continue;
         const int wanted = static_cast<size_t>(column) <= m_widths.size() ? scaled(m_widths[static_cast<size_t>(column) - 1]) : scaled(80);
-        const int most = std::max(24, viewport()->width() * 3 / 5 / (columns - 1));
-        const int width = columns == 2 ? std::min(wanted, most) : wanted;
+        const int most = std::max(24, static_cast<int>(viewport()->width() * m_mostShare) / (columns - 1));
+        const int width = columns == 2 || m_mostShare < kUsualShare ? std::min(wanted, most) : wanted;
         header()->resizeSection(column, width);
         used += width;
     }

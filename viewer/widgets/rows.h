@@ -6,6 +6,7 @@
 
 #include <QHeaderView>
 #include <QStyledItemDelegate>
+#include <QTableView>
 #include <QTreeView>
 
 #include <vector>
@@ -40,6 +41,9 @@ enum RowRole : int {
     sectionRole,                   ///< bool: a heading between rows
 };
 
+/// The rows of a table are as high as text wants, also when its size changes.
+void followRowHeight(QTableView& table);
+
 /// Whether somebody is typing there: what comes meanwhile does not replace it.
 bool holdsTypedText(const QWidget* editor);
 
@@ -73,7 +77,9 @@ public:
     void setTree(bool isTree);
     void setHeaderVisible(bool visible) { header()->setVisible(visible); }
     /// Column 0 takes what is left; the others get these widths in logical pixels at 100 % text.
-    void setColumnWidths(std::vector<int> widths);
+    /// `mostShare`: of the view, for all columns behind the first, where these only say something about its names.
+    void setColumnWidths(std::vector<int> widths, double mostShare = kUsualShare);
+    static constexpr double kUsualShare = 0.6, kOfNames = 0.4;
     /// The column shares with column 0 what the others leave; in a narrow view these give way first.
     void setSharedColumn(int column);
     /// In a view that is narrower, measured in text, the names have all of it.
@@ -107,7 +113,8 @@ private:
 
     std::vector<int> m_widths;
     int m_leastWidth = 0; ///< with which the columns beside the names are shown
-    int m_shared = -1;    ///< the column that grows with the first
+    double m_mostShare = kUsualShare;
+    int m_shared = -1; ///< the column that grows with the first
     bool m_tree = false;
 };
 

@@ -130,15 +130,13 @@ void ResultStrip::follow(Document* document)
 void ResultStrip::show(Document& document, const std::vector<Output>& results, qsizetype more)
 {
     clear();
-    const QFont font = Theme::instance().font(FontUse::value);
     auto* const head = new QLabel(tr("Results"), this);
-    head->setFont(Theme::instance().font(FontUse::small, true));
+    Theme::instance().wear(*head, FontUse::small, true);
     m_row->addWidget(head);
     for (const Output& one : results) {
         auto* const button = new QToolButton(this);
         button->setObjectName("result." + one.name);
         button->setAutoRaise(true);
-        button->setFont(font);
         button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
         QString text = one.name + QStringLiteral("  ") + one.type;
         if (one.picture.isNull()) text += QStringLiteral("  ") + one.value;
@@ -149,9 +147,13 @@ void ResultStrip::show(Document& document, const std::vector<Output>& results, q
         if (one.nan > 0) text += QStringLiteral("  NaN %1").arg(one.nan);
         if (one.infinite > 0) text += QStringLiteral("  Inf %1").arg(one.infinite);
         button->setText(text);
-        button->setStyleSheet(QStringLiteral("QToolButton { font-size: %1px; color: %2; padding: 1px 6px; }")
-                                  .arg(font.pixelSize())
-                                  .arg(themed(one.nan + one.infinite > 0 ? Token::err : Token::text).name()));
+        const auto restyle = [button, tone = one.nan + one.infinite > 0 ? Token::err : Token::text] {
+            button->setStyleSheet(QStringLiteral("QToolButton { font-size: %1px; color: %2; padding: 1px 6px; }")
+                                      .arg(Theme::instance().font(FontUse::value).pixelSize())
+                                      .arg(themed(tone).name()));
+        };
+        restyle();
+        connect(&Theme::instance(), &Theme::changed, button, restyle);
         button->setToolTip(one.name + QLatin1Char('\n') + one.type + QLatin1Char('\n') + one.value);
         connect(button, &QToolButton::clicked, this, [this, document = QPointer(&document), output = one.output] {
             if (!document) return;

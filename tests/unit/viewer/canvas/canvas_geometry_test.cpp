@@ -1,7 +1,9 @@
 // Where things stand on the screen, by what the canvas says of itself: at every level with words, and while things are opened.
 #include "canvas_fixture.h"
+#include "viewer/canvas/minimap.h"
 #include "viewer/style/theme.h"
 
+#include <QScopeGuard>
 #include <QSignalSpy>
 
 #include <cmath>
@@ -20,6 +22,9 @@ private slots:
     void heldLabelsOutliveTheCache();
     void openedHeadStays_data();
     void openedHeadStays();
+    void theLegendGivesWay();
+    void theLegendGrowsAndLeavesTheMapAlone_data();
+    void theLegendGrowsAndLeavesTheMapAlone();
 };
 
 namespace {
@@ -162,6 +167,50 @@ void CanvasGeometryTest::openedHeadStays()
         canvas.setView(view, id);
         QTRY_COMPARE(shown.count(), 2);
     }
+}
+
+/// Of two corners at the top it takes the one where it hides nothing.
+void CanvasGeometryTest::theLegendGivesWay()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(900, 700);
+    canvas.setScene(sceneOf(model, initialView(model)));
+    canvas.legend().setShown(true);
+    QVERIFY(canvas.legend().rect().center().x() > 450);
+    const Rect all = canvas.scene()->bounds;
+    QVERIFY(all.width < 700);
+    canvas.camera().setViewport(1, QPointF(all.x + all.width - 900, all.y - 10)); // the graph fills the right side
+    QVERIFY(canvas.legend().rect().center().x() < 450);
+    QCOMPARE(hiddenBy(canvas.legend().rect(), canvas.picture(), canvas.camera(), canvas.heads()), 0.0);
+    canvas.camera().setViewport(1, QPointF(all.x - 10, all.y - 10));
+    QVERIFY(canvas.legend().rect().center().x() > 450);
+    QCOMPARE(hiddenBy(canvas.legend().rect(), canvas.picture(), canvas.camera(), canvas.heads()), 0.0);
+}
+
+void CanvasGeometryTest::theLegendGrowsAndLeavesTheMapAlone_data() { addSamples(); }
+
+void CanvasGeometryTest::theLegendGrowsAndLeavesTheMapAlone()
+{
+    QFETCH(QString, name);
+    Theme::instance().setTextPercent(200);
+    const auto back = qScopeGuard([] { Theme::instance().setTextPercent(100); });
+    const Model model = sample(name);
+    GraphCanvas canvas;
+    canvas.resize(1400, 800);
+    canvas.setScene(sceneOf(model, initialView(model)));
+    canvas.legend().setShown(true);
+    QVERIFY(canvas.legend().rect().width() > 290);
+    const auto* const map = canvas.findChild<Minimap*>();
+    QVERIFY(map);
+    const Rect all = canvas.scene()->bounds;
+    for (const double x : {0.0, 0.5, 1.0})
+        for (const double y : {0.0, 0.5, 1.0}) {
+            canvas.camera().setViewport(3, QPointF(all.x + x * all.width, all.y + y * all.height) * 3 - QPointF(700, 400));
+            QVERIFY(!map->isVisibleTo(&canvas) || !canvas.legend().rect().intersects(QRectF(map->geometry())));
+        }
+    canvas.resize(700, 800); // the graph counts more there
+    QVERIFY(canvas.legend().rect().isEmpty());
 }
 
 } // namespace loopscope::viewer
