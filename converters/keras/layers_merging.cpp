@@ -88,6 +88,14 @@ void dot(LayerCall& l)
     l.outputs = {z};
 }
 
+/// InceptionResNet's: a + scale·b
+void scaledSum(LayerCall& l)
+{
+    if (l.tensors().size() != 2) return l.refuse("it takes two tensors");
+    if (!sameRank(l)) return;
+    l.outputs = {l.b.add(l.in(0), l.b.mul(l.in(1), l.b.number(l.config["scale"].number(1), l.in(1))))};
+}
+
 constexpr std::array kMergingLayers = {
     NamedRule{"Add", [](LayerCall& l) { chain(l, "AddV2"); }},
     NamedRule{"Subtract", subtract},
@@ -95,6 +103,7 @@ constexpr std::array kMergingLayers = {
     NamedRule{"Average", average},
     NamedRule{"Maximum", [](LayerCall& l) { chain(l, "Maximum"); }},
     NamedRule{"Minimum", [](LayerCall& l) { chain(l, "Minimum"); }},
+    NamedRule{"CustomScaleLayer", scaledSum},
     NamedRule{"Concatenate", concatenate},
     NamedRule{"Dot", dot},
 };

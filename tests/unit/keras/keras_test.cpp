@@ -60,6 +60,28 @@ TEST_F(Keras, operators_are_named_after_their_layers)
     EXPECT_EQ(signature.outputs, (std::vector<SignatureBinding>{{"gate", gate}}));
 }
 
+TEST_F(Keras, a_scaled_sum_of_two_layers_is_a_sum_of_products)
+{
+    const auto call = [](const std::string& name) {
+        return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 2, 3], "dtype": "float32", "keras_history": [")" + name +
+               R"(", 0, 0]}})";
+    };
+    const auto file = loadModel(write(R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+        {"class_name": "InputLayer", "name": "x", "config": {"batch_shape": [null, 2, 3], "dtype": "float32", "name": "x"}, "inbound_nodes": []},
+        {"class_name": "ReLU", "name": "r", "config": {"name": "r"}, "inbound_nodes": [{"args": [)" +
+                                      call("x") + R"(], "kwargs": {}}]},
+        {"class_name": "CustomScaleLayer", "registered_name": "CustomScaleLayer", "module": "keras.src.applications.inception_resnet_v2",
+         "name": "sum", "config": {"name": "sum", "scale": 0.17}, "inbound_nodes": [{"args": [[)" +
+                                      call("x") + "," + call("r") + R"(]], "kwargs": {}}]}],
+        "input_layers": [["x", 0, 0]], "output_layers": [["sum", 0, 0]]}})"));
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    const Graph& main = file->model.graphs.front();
+    const Operator& sum = main.op(main.value(main.findValue("sum")).producer);
+    EXPECT_EQ(sum.kind.full(), "tf.AddV2");
+    EXPECT_EQ(sum.inputs[0], main.findValue("x"));
+    EXPECT_EQ(main.op(main.value(sum.inputs[1]).producer).kind.full(), "tf.Mul");
+}
+
 TEST_F(Keras, a_layer_without_a_graph_stays_as_an_operator)
 {
     const auto file = loadModel(write(sequential(R"(, {"class_name": "Mine", "config": {"name": "own", "units": 7}},
