@@ -7,6 +7,7 @@
 #include "engine/debug/breakpoints/breakpoint_set.h"
 #include "engine/debug/control/run_control.h"
 #include "engine/debug/inspect/value_history.h"
+#include "engine/debug/timeline.h"
 #include "engine/exec/interpreter.h"
 #include "tests/bench/report.h"
 #include "tests/unit/exec/model_builder.h"
