@@ -105,6 +105,24 @@ ValueId sparseSigmoid(LayerCall& l, ValueId x)
     return l.b.op("ClipByValue", {y, constantOf(l, 0, y), constantOf(l, 1, y)});
 }
 
+/// max(x − τ, 0), where τ makes what is left add up to 1: found among the elements in their order.
+ValueId sparsemax(LayerCall& l, ValueId x)
+{
+    const int axis = l.b.rank(x) - 1;
+    if (axis < 0) {
+        l.refuse("sparsemax of an input of unknown rank");
+        return {};
+    }
+    const ValueId count = extentOf(l, x, axis), one = l.b.number(1, x), zero = l.b.number(0, x);
+    const ValueId sorted = l.b.op("TopKV2", {x, count}), sums = l.b.op("Cumsum", {sorted, l.b.integer(axis)});
+    const ValueId places = l.b.cast(l.b.op("Range", {l.b.integer(1), l.b.add(count, l.b.integer(1)), l.b.integer(1)}), l.b.dtype(x));
+    const ValueId left = l.b.sub(sorted, l.b.op("RealDiv", {l.b.sub(sums, one), places}));
+    const ValueId isKept = l.b.op("Greater", {left, zero});
+    const ValueId kept = l.b.reduce("Sum", l.b.cast(isKept, l.b.dtype(x)), {axis}, true);
+    const ValueId sum = l.b.reduce("Sum", l.b.op("SelectV2", {isKept, sums, zero}), {axis}, true);
+    return l.b.op("Maximum", {l.b.sub(x, l.b.op("RealDiv", {l.b.sub(sum, one), kept})), zero});
+}
+
 using Function = ValueId (*)(LayerCall&, ValueId);
 template <typename Text> struct NamedFunction {
     Text name;
@@ -142,6 +160,7 @@ const std::array kFunctions = std::to_array<NamedFunction<std::string_view>>({
     {"squareplus", squareplus},
     {"sparse_plus", sparsePlus},
     {"sparse_sigmoid", sparseSigmoid},
+    {"sparsemax", sparsemax},
 });
 
 void activationLayer(LayerCall& l) { l.outputs = {activate(l, l.config["activation"], l.in())}; }

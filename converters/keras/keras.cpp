@@ -22,7 +22,7 @@ Result<Json> readJson(const ZipArchive& archive, std::string_view member)
     Result<std::vector<std::byte>> bytes = archive.read(member);
     if (!bytes.ok()) return std::move(bytes).takeError().at(member);
     LS_CHECK_OK(checkMemory(bytes->size() * kJsonGrowth, member));
-    Result<Json> json = Json::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+    Result<Json> json = Json::parsePython({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
     if (!json.ok()) return Error(ErrorCode::badFile, json.error().message()).at(member);
     return json;
 }

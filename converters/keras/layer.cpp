@@ -113,11 +113,17 @@ bool LayerCall::channelsLast()
     return false;
 }
 
+ValueId extentOf(LayerCall& l, ValueId x, int axis)
+{
+    const Extent extent = l.b.same(x, axis);
+    return extent.of.valid() ? l.b.op("Squeeze", {l.b.sizes({extent})}) : l.b.integer(extent.number);
+}
+
 LayerRule findRule(std::string_view name)
 {
     for (const std::span<const NamedRule> table :
          {coreLayers(), convolutionLayers(), poolingLayers(), imageLayers(), normalizationLayers(), mergingLayers(), recurrentLayers(),
-          attentionLayers(), activationLayers(), wrapperLayers(), operations(), arrayOperations()})
+          attentionLayers(), activationLayers(), wrapperLayers(), operations(), arrayOperations(), orderOperations()})
         for (const NamedRule& rule : table)
             if (rule.name == name) return rule.rule;
     return nullptr;

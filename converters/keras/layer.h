@@ -84,6 +84,7 @@ std::span<const NamedRule> activationLayers();
 std::span<const NamedRule> wrapperLayers();
 std::span<const NamedRule> operations();      ///< of keras.ops: element by element, over axes
 std::span<const NamedRule> arrayOperations(); ///< of keras.ops: which elements, and where
+std::span<const NamedRule> orderOperations(); ///< of keras.ops: norms, orders, triangles, encodings
 /// "float32"; unknown if it is none that Keras has.
 DType dtypeOfText(std::string_view name);
 /// Null if the class has none. Names of operations begin with "ops.".
@@ -92,6 +93,12 @@ LayerRule findRule(std::string_view name);
 bool isKerasOwn(const Json& layer);
 /// "Dense"; "ops.Relu" of an operation; "own Dense" of a class of the user's.
 std::string ruleName(const Json& layer);
+
+/// x * kernel over the axes between the first and the last, one to three; 1 for strides or dilations of nothing.
+ValueId convolve(LayerCall& l, ValueId x, ValueId kernel, const std::vector<int64_t>& strides, const std::vector<int64_t>& dilations,
+                 bool same);
+/// How long an axis is: a scalar i32.
+ValueId extentOf(LayerCall& l, ValueId x, int axis);
 
 /// A function of keras.activations by what a config says: a name, null, or an object with a name. Fails where there is none such.
 ValueId activate(LayerCall& l, const Json& activation, ValueId x);

@@ -94,7 +94,8 @@ void passMask(LayerCall& l, const std::string& kind)
                                           "Rescaling"};
     constexpr std::string_view kUnclear[] = {"Concatenate", "Functional", "Sequential", "Model", "Lambda"}; // what they do is not followed
     constexpr std::string_view kEnd[] = {"GlobalAveragePooling1D", "GlobalMaxPooling1D", "Embedding"};
-    const bool recurs = kind == "LSTM" || kind == "GRU" || kind == "SimpleRNN" || kind == "RNN" || kind == "Bidirectional";
+    const bool recurs =
+        kind == "LSTM" || kind == "GRU" || kind == "SimpleRNN" || kind == "RNN" || kind == "Bidirectional" || kind.starts_with("ConvLSTM");
     const Json& config = kind == "Bidirectional" ? l.config["layer"]["config"] : l.config;
     const std::vector<ValueId> list = l.tensors();
     if (list.empty() || l.outputs.empty() || l.b.maskOf(l.outputs.front()).has_value()) return;

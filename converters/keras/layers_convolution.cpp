@@ -180,4 +180,16 @@ constexpr std::array kConvolutionLayers = {
 
 std::span<const NamedRule> convolutionLayers() { return kConvolutionLayers; }
 
+ValueId convolve(LayerCall& l, ValueId x, ValueId kernel, const std::vector<int64_t>& strides, const std::vector<int64_t>& dilations,
+                 bool same)
+{
+    Setting s;
+    s.rank = static_cast<int>(strides.size());
+    s.strides = around(strides);
+    s.dilations = around(dilations);
+    s.padding = same ? "SAME" : "VALID";
+    if (s.rank > 1) return l.b.op(s.rank == 3 ? "Conv3D" : "Conv2D", {x, kernel}, attributesOf(s));
+    return l.b.squeeze(l.b.op("Conv2D", {l.b.expand(x, 1), l.b.expand(kernel, 0)}, attributesOf(s)), {1});
+}
+
 } // namespace loopscope::keras

@@ -69,8 +69,39 @@ void repeated(LayerCall& l, int rank)
     l.outputs = {x};
 }
 
+/// The middle of a picture; of one that is smaller its middle of the same form, resized.
+void centerCrop(LayerCall& l)
+{
+    if (!l.channelsLast()) return;
+    ValueId x = l.b.cast(l.in(), l.compute);
+    const int rank = l.b.rank(x), first = rank - 3;
+    if (rank != 3 && rank != 4) return l.refuse("its input has rank " + std::to_string(rank));
+    const int64_t height = std::clamp<int64_t>(l.config["height"].integer(1), 1, INT32_MAX);
+    const int64_t width = std::clamp<int64_t>(l.config["width"].integer(1), 1, INT32_MAX);
+    const int64_t rows = l.b.dim(x, first), columns = l.b.dim(x, first + 1);
+    if (rows < 0 || columns < 0) return l.refuse("its pictures have no known size");
+    const auto cut = [&](int64_t tall, int64_t wide) {
+        const int64_t top = (rows - tall) / 2, left = (columns - wide) / 2;
+        x = l.b.slice(l.b.slice(x, first, top, top + tall), first + 1, left, left + wide);
+    };
+    if (rows >= height && columns >= width) {
+        cut(height, width);
+    } else {
+        const auto part = [](int64_t along, int64_t by, int64_t of, int64_t most) {
+            return std::max<int64_t>(
+                std::min(most, static_cast<int64_t>(static_cast<double>(along) * static_cast<double>(by) / static_cast<double>(of))), 1);
+        };
+        cut(part(columns, height, width, rows), part(rows, width, height, columns));
+        if (rank == 3) x = l.b.expand(x, 0);
+        x = resized(l, x, {{height, {}, 0}, {width, {}, 0}}, "bilinear");
+        if (rank == 3) x = l.b.squeeze(x, {0});
+    }
+    l.outputs = {x};
+}
+
 constexpr std::array kImageLayers = {
     NamedRule{"Resizing", resizing},
+    NamedRule{"CenterCrop", centerCrop},
     NamedRule{"UpSampling1D", [](LayerCall& l) { repeated(l, 1); }},
     NamedRule{"UpSampling2D", [](LayerCall& l) { repeated(l, 2); }},
     NamedRule{"UpSampling3D", [](LayerCall& l) { repeated(l, 3); }},

@@ -12,10 +12,11 @@ namespace {
 /// A cell of a layer: what it computes in a step, and where its weights lie.
 struct Cell {
     const Json* config = nullptr;
-    std::string kind; ///< "LSTM", "GRU", "SimpleRNN"
+    std::string kind; ///< "LSTM", "GRU", "SimpleRNN", "ConvLSTM"
     std::string part;
-    int64_t units = 0;
-    size_t states() const { return kind == "LSTM" ? 2 : 1; }
+    int rank = 0;               ///< of the pictures that a ConvLSTM sees
+    std::vector<int64_t> state; ///< its states' dimensions behind the batch
+    size_t states() const { return kind == "LSTM" || kind == "ConvLSTM" ? 2 : 1; }
 };
 
 ValueId gate(LayerCall& l, const Cell& c, ValueId x) { return activate(l, (*c.config)["recurrent_activation"], x); }
@@ -76,23 +77,75 @@ std::vector<ValueId> simpleStep(LayerCall& l, const Cell& c, ValueId x, const st
     return {activate(l, (*c.config)["activation"], y)};
 }
 
+/// An LSTM whose products are convolutions: of the state always with padding, so that it stays as large.
+std::vector<ValueId> convLstmStep(LayerCall& l, const Cell& c, ValueId x, const std::vector<ValueId>& states)
+{
+    const Json& config = *c.config;
+    const auto quarters = [&](ValueId of, int axis) {
+        std::vector<ValueId> parts = l.b.all("Split", {l.b.integer(axis), of}, {{"num_split", int64_t{4}}});
+        parts.resize(4);
+        return parts;
+    };
+    const std::vector<ValueId> kernels = quarters(l.weight(0, "kernel", c.part), c.rank + 1);
+    const std::vector<ValueId> recurrent = quarters(l.weight(1, "recurrent_kernel", c.part), c.rank + 1);
+    const bool hasBias = config["use_bias"].truth(true), same = config["padding"].text("valid") == "same";
+    const std::vector<ValueId> biases = hasBias ? quarters(l.weight(2, "bias", c.part), 0) : std::vector<ValueId>(4);
+    const std::vector<int64_t> ones(static_cast<size_t>(c.rank), 1);
+    const std::vector<int64_t> strides = l.perAxis("strides", c.rank), dilations = l.perAxis("dilation_rate", c.rank);
+    std::vector<ValueId> sums;
+    for (size_t i = 0; i < 4; ++i) {
+        ValueId seen = convolve(l, x, kernels[i], strides, dilations, same);
+        if (hasBias) seen = l.b.add(seen, biases[i]);
+        sums.push_back(l.b.add(seen, convolve(l, states[0], recurrent[i], ones, ones, true)));
+    }
+    const ValueId input = gate(l, c, sums[0]), forget = gate(l, c, sums[1]);
+    const ValueId carry = l.b.add(l.b.mul(forget, states[1]), l.b.mul(input, activate(l, config["activation"], sums[2])));
+    const ValueId output = gate(l, c, sums[3]);
+    return {l.b.mul(output, activate(l, config["activation"], carry)), carry};
+}
+
 std::vector<ValueId> step(LayerCall& l, const Cell& c, ValueId x, const std::vector<ValueId>& states)
 {
     if (c.kind == "LSTM") return lstmStep(l, c, x, states);
+    if (c.kind == "ConvLSTM") return convLstmStep(l, c, x, states);
     return c.kind == "GRU" ? gruStep(l, c, x, states) : simpleStep(l, c, x, states);
+}
+
+/// What a ConvLSTM over pictures of `rank` axes remembers: as many pictures as it has filters, as large as its convolution makes them.
+std::vector<Cell> convolutionCell(LayerCall& l, int rank)
+{
+    Cell cell{&l.config, "ConvLSTM", "cell", rank, {}};
+    const ValueId x = l.in();
+    if (!l.channelsLast() || l.b.failed()) return {cell};
+    if (l.b.rank(x) != rank + 3) l.refuse("its input has rank " + std::to_string(l.b.rank(x)));
+    const std::vector<int64_t> strides = l.perAxis("strides", rank), dilations = l.perAxis("dilation_rate", rank),
+                               window = l.perAxis("kernel_size", rank);
+    const bool same = l.config["padding"].text("valid") == "same";
+    for (int i = 0; i < rank && !l.b.failed(); ++i) {
+        const auto k = static_cast<size_t>(i);
+        const int64_t size = l.b.dim(x, i + 2), stride = std::max<int64_t>(strides[k], 1);
+        if (size < 0) l.refuse("its pictures have no known size");
+        const int64_t left = same ? size : size - (window[k] - 1) * dilations[k];
+        if (left < 1) l.refuse("its pictures are smaller than its window");
+        cell.state.push_back((left + stride - 1) / stride);
+    }
+    cell.state.push_back(std::clamp<int64_t>(l.config["filters"].integer(), 1, INT32_MAX));
+    return {cell};
 }
 
 /// The cells of LSTM, GRU, SimpleRNN (one, which the layer itself describes) and RNN (that of its config, or a stack).
 std::vector<Cell> cellsOf(LayerCall& l)
 {
     const std::string name = l.layer["class_name"].text();
+    for (const int rank : {1, 2, 3})
+        if (name == "ConvLSTM" + std::to_string(rank) + "D") return convolutionCell(l, rank);
     std::vector<Cell> cells;
     const auto add = [&](const Json& config, std::string kind, std::string part) {
         if (kind.ends_with("Cell")) kind.resize(kind.size() - 4);
         const int64_t units = config["units"].integer();
         if ((kind != "LSTM" && kind != "GRU" && kind != "SimpleRNN") || units < 1 || units > INT32_MAX)
             l.refuse("no graph for cells of class " + kind);
-        cells.push_back({&config, kind, std::move(part), units});
+        cells.push_back({&config, kind, std::move(part), 0, {units}});
     };
     if (name != "RNN") {
         add(l.config, name, "cell");
@@ -153,7 +206,8 @@ public:
     {
         if (m_l.config["stateful"].truth()) m_l.refuse("it keeps its states between calls");
         m_x = m_l.in();
-        if (m_b.rank(m_x) != 3) m_l.refuse("its input has rank " + std::to_string(m_b.rank(m_x)));
+        if (m_b.failed()) return;
+        if (m_b.rank(m_x) != m_cells.front().rank + 3) m_l.refuse("its input has rank " + std::to_string(m_b.rank(m_x)));
         if (m_b.failed()) return;
         m_mask = m_l.mask();
         m_sequences = m_l.config["return_sequences"].truth();
@@ -181,15 +235,14 @@ private:
 
     void prepare()
     {
-        m_features = m_b.dim(m_x, 2);
+        for (int i = 2; i < m_b.rank(m_x); ++i) m_element.push_back(m_b.dim(m_x, i));
         const ValueId begin = m_b.integer(0);
         m_time = m_loop.add("time", begin, {DType::i32, Shape()});
-        const Extent steps = m_b.same(m_x, 1);
-        const ValueId count = steps.of.valid() ? m_b.op("Squeeze", {m_b.sizes({steps})}) : m_b.integer(steps.number);
+        const ValueId count = extentOf(m_l, m_x, 1);
         m_steps = m_loop.add("steps", count, {DType::i32, Shape()});
         const ValueId xs = timeFirst(m_x);
-        m_b.setShape(xs, Shape{m_b.dim(m_x, 1), m_b.dim(m_x, 0), m_features});
-        m_inputs = m_loop.add("inputs", listOf(xs, {-1, m_features}), variant());
+        m_b.setShape(xs, shapeOf({m_b.dim(m_x, 1), m_b.dim(m_x, 0)}, m_element));
+        m_inputs = m_loop.add("inputs", listOf(xs, behind({-1}, m_element)), variant());
         std::vector<ValueId> given = m_l.namedTensors("initial_state");
         const std::vector<ValueId> placed = m_l.tensors();
         if (given.empty()) given.assign(placed.begin() + 1, placed.end());
@@ -202,25 +255,33 @@ private:
         for (size_t c = 0; c < m_cells.size(); ++c)
             for (size_t s = 0; s < m_cells[c].states(); ++s, ++k) {
                 const std::string name = std::string(s == 0 ? "h" : "c") + (m_cells.size() > 1 ? std::to_string(c) : "");
-                m_loop.add(name, given.empty() ? zeros(m_cells[c].units) : given[k], stateType(m_cells[c].units));
+                m_loop.add(name, given.empty() ? zeros(m_cells[c].state) : given[k], stateType(m_cells[c].state));
             }
-        const int64_t units = m_cells.back().units;
+        const std::vector<int64_t>& last = m_cells.back().state;
         if (m_mask.valid()) {
             m_masks = m_loop.add("masks", listOf(timeFirst(m_mask), {-1}), variant());
-            m_previous = m_loop.add("previous", zeros(units), stateType(units));
+            m_previous = m_loop.add("previous", zeros(last), stateType(last));
         }
         if (m_sequences) {
-            const ValueId list = m_b.op("TensorListReserve", {m_b.ints({-1, units}), count}, {{"element_dtype", m_b.dtype(m_x)}});
+            const ValueId list = m_b.op("TensorListReserve", {m_b.ints(behind({-1}, last)), count}, {{"element_dtype", m_b.dtype(m_x)}});
             m_outputs = m_loop.add("outputs", list, variant());
         }
     }
 
-    TensorType stateType(int64_t units) const { return {m_b.dtype(m_x), Shape{m_b.dim(m_x, 0), units}}; }
-    /// A state of zeros; one value for all states of a size.
-    ValueId zeros(int64_t units)
+    static std::vector<int64_t> behind(std::vector<int64_t> first, const std::vector<int64_t>& rest)
     {
-        ValueId& made = m_zeros[units];
-        if (!made.valid()) made = m_b.op("Fill", {m_b.sizes({m_b.same(m_x, 0), {units, {}, 0}}), m_b.number(0, m_x)});
+        first.insert(first.end(), rest.begin(), rest.end());
+        return first;
+    }
+    static Shape shapeOf(const std::vector<int64_t>& first, const std::vector<int64_t>& rest) { return Shape(behind(first, rest)); }
+    TensorType stateType(const std::vector<int64_t>& state) const { return {m_b.dtype(m_x), shapeOf({m_b.dim(m_x, 0)}, state)}; }
+    /// A state of zeros; one value for all states of a size.
+    ValueId zeros(const std::vector<int64_t>& state)
+    {
+        ValueId& made = m_zeros[state];
+        std::vector<Extent> extents = {m_b.same(m_x, 0)};
+        for (const int64_t size : state) extents.push_back({size, {}, 0});
+        if (!made.valid()) made = m_b.op("Fill", {m_b.sizes(extents), m_b.number(0, m_x)});
         return made;
     }
 
@@ -265,8 +326,9 @@ private:
         const std::vector<ValueId> values = parameters(b, m_loop);
         std::vector<ValueId> next = values;
         const DType dtype = m_b.dtype(m_x);
-        ValueId x = b.op("TensorListGetItem", {values[m_inputs], values[m_time], b.ints({-1, m_features})}, {{"element_dtype", dtype}});
-        b.setShape(x, Shape{m_b.dim(m_x, 0), m_features});
+        ValueId x =
+            b.op("TensorListGetItem", {values[m_inputs], values[m_time], b.ints(behind({-1}, m_element))}, {{"element_dtype", dtype}});
+        b.setShape(x, shapeOf({m_b.dim(m_x, 0)}, m_element));
         size_t at = m_firstState;
         for (const Cell& cell : m_cells) {
             const std::vector<ValueId> states(values.begin() + static_cast<ptrdiff_t>(at),
@@ -290,7 +352,8 @@ private:
         const ValueId flags =
             b.op("TensorListGetItem", {values[m_masks], values[m_time], b.ints({-1})}, {{"element_dtype", DType::boolean}});
         b.setShape(flags, Shape{m_b.dim(m_x, 0)});
-        const ValueId keep = b.expand(flags, -1);
+        ValueId keep = flags;
+        for (size_t i = 0; i < m_cells.back().state.size(); ++i) keep = b.expand(keep, -1);
         for (size_t i = m_firstState; i < m_masks; ++i) next[i] = b.op("SelectV2", {keep, next[i], values[i]});
         const bool zero = m_l.config["zero_output_for_mask"].truth();
         const ValueId seen = b.op("SelectV2", {keep, output, zero ? b.number(0, output) : values[m_previous]});
@@ -300,14 +363,16 @@ private:
 
     void finish(const std::vector<ValueId>& results)
     {
-        const int64_t units = m_cells.back().units, batch = m_b.dim(m_x, 0);
+        const std::vector<int64_t>& state = m_cells.back().state;
         size_t last = m_firstState;
         for (size_t c = 0; c + 1 < m_cells.size(); ++c) last += m_cells[c].states();
         ValueId y = m_mask.valid() ? results[m_previous] : results[last];
         if (m_sequences) {
-            y = m_b.op("TensorListStack", {results[m_outputs], m_b.ints({-1, units})}, {{"element_dtype", m_b.dtype(m_x)}});
-            m_b.setShape(y, Shape{m_b.dim(m_x, 1), batch, units});
-            y = m_b.transpose(y, {1, 0, 2});
+            y = m_b.op("TensorListStack", {results[m_outputs], m_b.ints(behind({-1}, state))}, {{"element_dtype", m_b.dtype(m_x)}});
+            m_b.setShape(y, shapeOf({m_b.dim(m_x, 1), m_b.dim(m_x, 0)}, state));
+            std::vector<int64_t> order = {1, 0};
+            for (size_t i = 0; i < state.size(); ++i) order.push_back(static_cast<int64_t>(i) + 2);
+            y = m_b.transpose(y, order);
         }
         m_l.outputs = {y};
         const size_t end = m_firstState + stateCount();
@@ -326,8 +391,8 @@ private:
     GraphBuilder& m_b;
     std::vector<Cell> m_cells;
     ValueId m_x, m_mask;
-    std::map<int64_t, ValueId> m_zeros;
-    int64_t m_features = 0;
+    std::map<std::vector<int64_t>, ValueId> m_zeros;
+    std::vector<int64_t> m_element; ///< of one step, behind the batch
     bool m_sequences = false, m_backwards = false;
     Loop m_loop;
     size_t m_time = 0, m_steps = 0, m_inputs = 0, m_masks = 0, m_previous = 0, m_outputs = 0, m_firstState = 0; ///< places in the loop
@@ -339,10 +404,8 @@ void recurrent(LayerCall& l)
 }
 
 constexpr std::array kRecurrentLayers = {
-    NamedRule{"LSTM", recurrent},
-    NamedRule{"GRU", recurrent},
-    NamedRule{"SimpleRNN", recurrent},
-    NamedRule{"RNN", recurrent},
+    NamedRule{"LSTM", recurrent},       NamedRule{"GRU", recurrent},        NamedRule{"SimpleRNN", recurrent},  NamedRule{"RNN", recurrent},
+    NamedRule{"ConvLSTM1D", recurrent}, NamedRule{"ConvLSTM2D", recurrent}, NamedRule{"ConvLSTM3D", recurrent},
 };
 
 } // namespace

@@ -344,6 +344,61 @@ Shape elementwise(const Context& c)
 }
 
 Shape sameAsFirst(const Context& c) { return c.in(0); }
+
+/// An axis, counted from the front: a constant operand; none where nobody knows it.
+std::optional<int> constantAxis(const Context& c, size_t operand)
+{
+    const std::optional<std::vector<int64_t>> axis = c.ints(operand);
+    const int64_t rank = c.in(0).hasRank() ? c.in(0).rank() : 0;
+    if (!axis || axis->size() != 1 || axis->front() < -rank || axis->front() >= rank) return std::nullopt;
+    return static_cast<int>(axis->front() < 0 ? axis->front() + rank : axis->front());
+}
+
+Shape without(const Shape& shape, int axis)
+{
+    Shape out;
+    for (int i = 0; i < shape.rank(); ++i)
+        if (i != axis) out.append(shape[i]);
+    return out;
+}
+
+/// ArgMax and ArgMin: a dimension is gone.
+Shape searched(const Context& c)
+{
+    const std::optional<int> axis = constantAxis(c, 1);
+    return axis ? without(c.in(0), *axis) : unknown();
+}
+
+Shape unpacked(const Context& c)
+{
+    const int rank = c.in(0).hasRank() ? c.in(0).rank() : 0;
+    int64_t axis = attributeInt(c.op.attributes, "axis", 0);
+    if (axis < 0) axis += rank;
+    return axis >= 0 && axis < rank ? without(c.in(0), static_cast<int>(axis)) : unknown();
+}
+
+Shape largest(const Context& c)
+{
+    if (!c.in(0).hasRank() || c.in(0).rank() < 1) return unknown();
+    const std::optional<std::vector<int64_t>> k = c.ints(1);
+    Shape out = without(c.in(0), c.in(0).rank() - 1);
+    out.append(k && k->size() == 1 ? k->front() : kUnknownDim);
+    return out;
+}
+
+Shape encoded(const Context& c)
+{
+    const Shape& x = c.in(0);
+    const std::optional<std::vector<int64_t>> depth = c.ints(1);
+    if (!x.hasRank()) return unknown();
+    const int64_t said = attributeInt(c.op.attributes, "axis", -1), at = said < 0 ? x.rank() : said;
+    Shape out;
+    for (int i = 0; i <= x.rank(); ++i) {
+        if (i == at) out.append(depth && depth->size() == 1 ? depth->front() : kUnknownDim);
+        if (i < x.rank()) out.append(x[i]);
+    }
+    return out;
+}
 /// y as x, the others a vector of the channels.
 Shape batchNorm(const Context& c) { return c.result == 0 ? c.in(0) : c.result < 5 ? c.in(1) : unknown(); }
 Shape filled(const Context& c) { return sizesOf(c, 0); }
@@ -398,6 +453,19 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"FusedBatchNormV3", batchNorm},
     {"Fill", filled},
     {"Shape", rankOf},
+    {"ArgMax", searched},
+    {"ArgMin", searched},
+    {"Unpack", unpacked},
+    {"TopKV2", largest},
+    {"OneHot", encoded},
+    {"BroadcastTo", [](const Context& c) { return sizesOf(c, 1); }},
+    {"MatrixBandPart", sameAsFirst},
+    {"Roll", sameAsFirst},
+    {"Cumsum", sameAsFirst},
+    {"Cumprod", sameAsFirst},
+    {"PadV2", padded},
+    {"MirrorPad", padded},
+    {"Range", [](const Context&) { return Shape{kUnknownDim}; }},
     {"SelectV2", elementwise},
 });
 

@@ -2,9 +2,11 @@
 
 #include "engine/base/json_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace loopscope {
@@ -13,9 +15,47 @@ namespace {
 
 constexpr size_t kDeepest = 64; ///< nested values; those of the debug protocol go to 6, a Keras model takes 4 for each model in it
 
+/// What stands for Python's words while the library reads: texts that nobody writes.
+struct PythonWord {
+    std::string_view word, text;
+    double value;
+};
+constexpr std::array kPythonWords = std::to_array<PythonWord>({
+    {"-Infinity", "\x7f-inf", -std::numeric_limits<double>::infinity()},
+    {"Infinity", "\x7f+inf", std::numeric_limits<double>::infinity()},
+    {"NaN", "\x7fnan", std::numeric_limits<double>::quiet_NaN()},
+});
+
+/// The same text with those words as texts; what stands in quotes stays.
+std::string withoutPythonWords(std::string_view text)
+{
+    std::string out;
+    out.reserve(text.size());
+    bool isQuoted = false;
+    for (size_t at = 0; at < text.size();) {
+        if (isQuoted && text[at] == '\\' && at + 1 < text.size()) {
+            out += text.substr(at, 2);
+            at += 2;
+            continue;
+        }
+        if (text[at] == '"') isQuoted = !isQuoted;
+        const auto found = isQuoted ? kPythonWords.end()
+                                    : std::find_if(kPythonWords.begin(), kPythonWords.end(),
+                                                   [&](const PythonWord& python) { return text.substr(at).starts_with(python.word); });
+        if (found == kPythonWords.end()) {
+            out += text[at++];
+            continue;
+        }
+        out += '"' + std::string(found->text) + '"';
+        at += found->word.size();
+    }
+    return out;
+}
+
 /// Builds values from what the library reads, without recursion.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
 public:
+    explicit Builder(bool knowsPython = false) : m_knowsPython(knowsPython) {}
     Json take() { return std::move(m_root); }
     const std::string& problem() const { return m_problem; }
 
@@ -27,7 +67,12 @@ public:
         return value <= INT64_MAX ? add(static_cast<int64_t>(value)) : add(static_cast<double>(value));
     }
     bool number_float(number_float_t value, const string_t&) override { return add(value); }
-    bool string(string_t& value) override { return add(std::move(value)); }
+    bool string(string_t& value) override
+    {
+        for (const PythonWord& python : kPythonWords)
+            if (m_knowsPython && value == python.text) return add(python.value);
+        return add(std::move(value));
+    }
     bool binary(binary_t&) override { return false; }
     bool start_object(size_t) override { return open(Json::object()); }
     bool start_array(size_t) override { return open(Json::array()); }
@@ -70,6 +115,7 @@ private:
         return add(std::move(value));
     }
 
+    bool m_knowsPython;
     Json m_root;
     std::vector<Open> m_open;
     std::string m_problem;
@@ -95,6 +141,14 @@ Result<Json> Json::parse(std::string_view text)
 {
     Builder builder;
     if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
+    return Error(ErrorCode::usage, builder.problem().empty() ? "not JSON" : builder.problem());
+}
+
+Result<Json> Json::parsePython(std::string_view text)
+{
+    const std::string plain = withoutPythonWords(text);
+    Builder builder(true);
+    if (nlohmann::json::sax_parse(plain.begin(), plain.end(), &builder)) return builder.take();
     return Error(ErrorCode::usage, builder.problem().empty() ? "not JSON" : builder.problem());
 }
 

@@ -38,6 +38,8 @@ public:
 
     /// Errors: usage, with the place; also where values are nested deeper than any message's.
     static Result<Json> parse(std::string_view text);
+    /// What Python's json writes, which knows Infinity, -Infinity and NaN, too.
+    static Result<Json> parsePython(std::string_view text);
     std::string dump() const;
 
     bool isNull() const { return std::holds_alternative<std::monostate>(m_value); }

@@ -78,7 +78,26 @@ def masks():
     return keras.Model(ids, layers.GRU(2)(layers.ZeroPadding1D(1)(x)))  # and there it ends
 
 
-SAMPLES = {"dense": dense, "sequence": sequence, "words": words, "picture": picture, "shared": shared, "attention": attention, "arrays": arrays, "masks": masks}
+def film():
+    frames = keras.Input((3, 8, 9, 2), name="frames")
+    x = layers.TimeDistributed(layers.CenterCrop(6, 7))(frames)
+    x = layers.ConvLSTM2D(3, 3, padding="same", return_sequences=True)(x)
+    x = layers.Bidirectional(layers.ConvLSTM2D(2, 2, strides=2))(x)
+    x = layers.Reshape((3, 12))(layers.CenterCrop(3, 3)(x))
+    return keras.Model(frames, layers.ConvLSTM1D(2, 2, go_backwards=True)(layers.Reshape((3, 4, 3))(x)))
+
+
+def orders():
+    x, ids = keras.Input((4, 5), name="x"), keras.Input((4,), name="ids", dtype="int32")
+    ops = keras.ops
+    top, places = ops.top_k(ops.sparsemax(x), 3)
+    y = ops.norm(ops.tril(x, -1) + ops.triu(x, 2), ord=1, axis=-1, keepdims=True) * ops.norm(x, ord=float("inf"), axis=-1, keepdims=True)
+    y = ops.concatenate([ops.roll(ops.sort(x, axis=1), 1, axis=2), top, y], axis=2) + ops.one_hot(ids, 9, axis=-1)
+    y = ops.average(y, axis=1, weights=ops.broadcast_to(ops.cast(ops.argsort(x)[:, :, :1] + 1, "float32"), (2, 4, 9)))
+    return keras.Model([x, ids], [ops.threshold(y, 0.1, -1.0), places * 2])
+
+
+SAMPLES = {"dense": dense, "sequence": sequence, "words": words, "picture": picture, "shared": shared, "attention": attention, "arrays": arrays, "masks": masks, "film": film, "orders": orders}
 
 
 def literal(array):
