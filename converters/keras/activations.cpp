@@ -144,6 +144,10 @@ const std::array kFunctions = std::to_array<NamedFunction<std::string_view>>({
     {"softsign", [](LayerCall& l, ValueId x) { return l.b.op("Softsign", {x}); }},
     {"exponential", [](LayerCall& l, ValueId x) { return l.b.op("Exp", {x}); }},
     {"hard_sigmoid", hardSigmoid},
+    // 0.2 x + 0.5 between 0 and 1
+    {"hard_sigmoid of Keras 2",
+     [](LayerCall& l,
+        ValueId x) { return l.b.op("ClipByValue", {shifted(l, scaled(l, x, 0.2), 0.5), constantOf(l, 0, x), constantOf(l, 1, x)}); }},
     {"hard_silu", [](LayerCall& l, ValueId x) { return l.b.mul(x, hardSigmoid(l, x)); }},
     {"hard_swish", [](LayerCall& l, ValueId x) { return l.b.mul(x, hardSigmoid(l, x)); }},
     {"silu", swish},

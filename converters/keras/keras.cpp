@@ -1,6 +1,8 @@
 // The archive from the top: its members, then the model, then the signature.
 #include "converters/keras/keras.h"
 
+#include "converters/keras/keras2.h"
+
 #include "converters/keras/model_import.h"
 #include "engine/base/memory_budget.h"
 #include "engine/tensor/zip_archive.h"
@@ -27,14 +29,15 @@ Result<Json> readJson(const ZipArchive& archive, std::string_view member)
     return json;
 }
 
-/// Keras 2 names its weights and calls otherwise.
-Status checkVersion(const ZipArchive& archive)
+/// The version of Keras that wrote the archive: 3 where it does not say. Errors: unsupported.
+Result<int> versionOf(const ZipArchive& archive)
 {
-    if (!archive.has(kMetadata)) return {};
+    if (!archive.has(kMetadata)) return 3;
     LS_TRY(const Json metadata, readJson(archive, kMetadata));
     const std::string version = metadata["keras_version"].text();
-    if (version.empty() || version.starts_with("3.")) return {};
-    return Error(ErrorCode::unsupported, "saved by another Keras").at(kMetadata).found("version " + version).expected("3");
+    if (version.empty() || version.starts_with("3.")) return 3;
+    if (version.starts_with("2.")) return 2;
+    return Error(ErrorCode::unsupported, "saved by another Keras").at(kMetadata).found("version " + version).expected("2 or 3");
 }
 
 Result<Model> import(Bytes content)
@@ -42,8 +45,9 @@ Result<Model> import(Bytes content)
     Result<ZipArchive> opened = ZipArchive::open(std::move(content));
     if (!opened.ok()) return Error(ErrorCode::badFile, "not an archive that can be read: " + opened.error().message());
     const ZipArchive archive = std::move(opened).value();
-    LS_CHECK_OK(checkVersion(archive));
-    LS_TRY(const Json config, readJson(archive, kConfig));
+    LS_TRY(const int version, versionOf(archive));
+    LS_TRY(Json config, readJson(archive, kConfig));
+    if (version == 2) config = fromKeras2(config);
     std::optional<Hdf5File> weights;
     if (archive.has(kWeights)) {
         Result<std::vector<std::byte>> bytes = archive.read(kWeights);

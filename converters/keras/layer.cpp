@@ -8,7 +8,11 @@ namespace {
 
 std::string variablePath(const LayerCall& l, int64_t k, std::string_view part)
 {
-    return l.path + (part.empty() ? "" : "/" + std::string(part)) + "/vars/" + std::to_string(k);
+    const std::string behind = std::string(part) + "/vars/" + std::to_string(k);
+    if (part.empty()) return l.path + behind;
+    // Parts of a layer have names of its own kind in Keras 2: "_query_dense".
+    const std::string plain = l.path + "/" + behind, hidden = l.path + "/_" + behind;
+    return l.state.weights && !l.state.weights->find(plain) && l.state.weights->find(hidden) ? hidden : plain;
 }
 
 } // namespace

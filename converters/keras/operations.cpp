@@ -132,7 +132,12 @@ void transposeOperation(LayerCall& l)
 void matmul(LayerCall& l)
 {
     const ValueId a = l.in(0), b = l.in(1);
-    l.outputs = {l.b.op(l.b.rank(a) == 2 && l.b.rank(b) == 2 ? "MatMul" : "BatchMatMulV2", {a, b})};
+    const bool turnA = l.literal(99, "transpose_a").truth(), turnB = l.literal(99, "transpose_b").truth(); // as TensorFlow's own takes them
+    const bool areMatrices = l.b.rank(a) == 2 && l.b.rank(b) == 2;
+    AttributeList attributes;
+    if (turnA) setAttribute(attributes, areMatrices ? "transpose_a" : "adj_x", true);
+    if (turnB) setAttribute(attributes, areMatrices ? "transpose_b" : "adj_y", true);
+    l.outputs = {l.b.op(areMatrices ? "MatMul" : "BatchMatMulV2", {a, b}, std::move(attributes))};
 }
 
 template <size_t n> struct Text {
