@@ -2,11 +2,13 @@
 
 #include "app/output/console.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <unistd.h>
+#include <vector>
 
 namespace loopscope::app {
 
@@ -53,28 +55,82 @@ void catchInterrupts()
     sigaction(SIGINT, &action, nullptr); // no SA_RESTART: a read at the prompt ends
 }
 
-Deadline::Deadline(CancelFlag& flag, double seconds)
-{
-    if (seconds <= 0) return;
-    m_thread = std::thread([this, &flag, seconds] {
-        std::unique_lock lock(m_mutex);
-        if (!m_wake.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return m_done; })) {
-            m_passed.store(true);
-            passedLimit.store(seconds);
-            flag.request();
+/// The deadlines that there are, and the thread that waits for the next of them. A deadline that ends does not wake it: it looks again when
+/// that would have passed.
+class DeadlineClock {
+public:
+    static DeadlineClock& ofProcess()
+    {
+        static DeadlineClock clock;
+        return clock;
+    }
+    ~DeadlineClock()
+    {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_ending = true;
         }
-    });
+        m_wake.notify_one();
+        if (m_thread.joinable()) m_thread.join();
+    }
+    void add(Deadline& deadline)
+    {
+        const std::lock_guard lock(m_mutex);
+        m_deadlines.push_back(&deadline);
+        if (!m_thread.joinable()) m_thread = std::thread([this] { serve(); });
+        else if (deadline.m_due < m_wakes) m_wake.notify_one();
+    }
+    void remove(Deadline& deadline)
+    {
+        const std::lock_guard lock(m_mutex);
+        std::erase(m_deadlines, &deadline);
+    }
+
+private:
+    using Time = std::chrono::steady_clock::time_point;
+
+    void serve()
+    {
+        std::unique_lock lock(m_mutex);
+        while (!m_ending) {
+            const Time now = std::chrono::steady_clock::now();
+            m_wakes = Time::max();
+            for (Deadline* const deadline : m_deadlines) {
+                if (deadline->passed()) continue;
+                if (deadline->m_due > now) {
+                    m_wakes = std::min(m_wakes, deadline->m_due);
+                    continue;
+                }
+                deadline->m_passed.store(true);
+                passedLimit.store(deadline->m_seconds);
+                deadline->m_flag.request();
+            }
+            if (m_wakes == Time::max()) m_wake.wait(lock);
+            else m_wake.wait_until(lock, m_wakes);
+        }
+    }
+
+    std::mutex m_mutex;
+    std::condition_variable m_wake;
+    std::vector<Deadline*> m_deadlines;
+    Time m_wakes = Time::max(); ///< when the thread looks again
+    bool m_ending = false;
+    std::thread m_thread;
+};
+
+Deadline::Deadline(CancelFlag& flag, double seconds) : m_flag(flag), m_seconds(seconds)
+{
+    constexpr double kLongest = 1e9; // what a clock of nanoseconds can count to is ten times that
+    if (!(seconds > 0)) return;
+    m_due = std::chrono::steady_clock::now() +
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(std::min(seconds, kLongest)));
+    DeadlineClock::ofProcess().add(*this);
 }
 
 Deadline::~Deadline()
 {
-    if (!m_thread.joinable()) return;
-    {
-        const std::lock_guard lock(m_mutex);
-        m_done = true;
-    }
-    m_wake.notify_all();
-    m_thread.join();
+    if (!(m_seconds > 0)) return;
+    DeadlineClock::ofProcess().remove(*this);
     if (m_passed.load()) passedLimit.store(0);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/result.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -22,7 +23,7 @@ void installSignalHandlers();
 /// From now on Ctrl-C sets the flag again and again and never ends the process: for prompts, which pause what runs.
 void catchInterrupts();
 
-/// Sets a flag when a time limit passes, on a thread of its own, which ends with the object.
+/// Sets a flag when a time limit passes. One thread looks for all of them: to begin and end one costs a fraction of a microsecond.
 class Deadline {
 public:
     /// `seconds` ≤ 0: never.
@@ -33,11 +34,12 @@ public:
     bool passed() const { return m_passed.load(); }
 
 private:
-    std::mutex m_mutex;
-    std::condition_variable m_wake;
-    bool m_done = false;
+    friend class DeadlineClock;
+
+    CancelFlag& m_flag;
+    const double m_seconds;
+    std::chrono::steady_clock::time_point m_due;
     std::atomic<bool> m_passed = false;
-    std::thread m_thread;
 };
 
 /// How long work may take to notice that it is to stop.
