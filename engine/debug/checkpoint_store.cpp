@@ -231,7 +231,8 @@ void CheckpointStore::clear()
 int64_t CheckpointStore::spacing(int64_t costNs) const
 {
     const auto affordable = static_cast<int64_t>(static_cast<double>(costNs) / std::max(m_budget.overhead, 1e-3));
-    return std::max(m_budget.spacingNs << m_doublings, affordable);
+    constexpr int64_t kUnknown = 4; // nobody knows yet what one costs: a run of a few milliseconds has none
+    return std::max(m_budget.spacingNs << m_doublings, costNs == 0 ? kUnknown * m_budget.spacingNs : affordable);
 }
 
 } // namespace loopscope

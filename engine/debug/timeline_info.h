@@ -11,7 +11,7 @@ namespace loopscope {
 /// What going back may cost.
 struct TimelineBudget {
     uint64_t bytes = uint64_t{256} << 20; ///< of all saved states and edits
-    double overhead = 0.05;               ///< taking checkpoints, as a share of the running time
+    double overhead = 0.02;               ///< taking checkpoints, as a share of the running time
     int64_t spacingNs = 5'000'000;        ///< running time between checkpoints to begin with; doubled whenever the budget is used up
     size_t undoStates = 1024;             ///< most stops in the undo ring, which takes at most a quarter of the bytes
 };

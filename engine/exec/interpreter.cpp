@@ -47,6 +47,7 @@ Status Interpreter::Impl::setInput(int index, const Tensor& value)
     if (value.bytes > 0) std::memcpy(input.slot.data, value.data, value.bytes);
     input.set = true;
     input.lent = false;
+    input.kept = {};
     return {};
 }
 

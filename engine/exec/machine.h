@@ -43,7 +43,8 @@ struct RootValue {
     MemoryBlock block;
     Slot slot;
     bool set = false;
-    bool lent = false; ///< the bytes are the caller's
+    bool lent = false;  ///< the bytes are the caller's
+    mutable Bytes kept; ///< the bytes as states hold them: copied once, for all runs on this input
 };
 
 inline void forgetAccesses(VariableRaces& races, InvocationId invocation)

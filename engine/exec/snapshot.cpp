@@ -18,10 +18,24 @@ const ValueState* find(const std::vector<ValueState>& values, size_t& from, Valu
     return from < values.size() && values[from].value == id ? &values[from] : nullptr;
 }
 
+/// Nothing writes to an input while it runs.
+ValueState stateOfInput(ValueId id, const RootValue& input)
+{
+    if (input.lent || input.slot.bytes == 0) return stateOf(id, input.slot);
+    if (input.kept.empty()) input.kept = Bytes::copyOf(input.slot.data, input.slot.bytes);
+    ValueState state;
+    state.value = id;
+    state.dtype = input.slot.dtype;
+    state.shape = input.slot.shape;
+    state.bytes = input.kept;
+    return state;
+}
+
 } // namespace
 
 MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
 {
+    const auto& inputs = m_model.graph(m_root).inputs;
     MachineState state;
     saveTo(state);
     state.initialised.assign(m_initialised.begin(), m_initialised.end());
@@ -50,8 +64,9 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
             if (!rootInput && !isLive(f, id)) continue;
             const Slot& slot = frame.activation->slot(id);
             const ValueState* const known = sameCall ? find(before->values, place, id) : nullptr;
-            saved.values.push_back(known && known->bytes.size() == slot.bytes ? *known
-                                                                              : stateOf(id, slot)); // written once in an invocation
+            if (known && known->bytes.size() == slot.bytes) saved.values.push_back(*known); // written once in an invocation
+            else if (!rootInput) saved.values.push_back(stateOf(id, slot));
+            else saved.values.push_back(stateOfInput(id, m_inputs[static_cast<size_t>(std::ranges::find(inputs, id) - inputs.begin())]));
         }
         if (frame.role != CallRole::loop) continue;
         const LoopExchange& exchange = frame.call->exchange;

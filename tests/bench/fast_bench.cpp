@@ -1,8 +1,9 @@
-// The profile `fast`: the layers of a MobileNet, a ResNet's convolutions and a transformer's products, operator by operator on one thread,
+// The profile `fast`: the layers of two MobileNets, a ResNet-50 and a transformer's block, operator by operator on one thread,
 // beside oneDNN called directly where this was built with it and beside the reference kernels: each ratio is of medians that were taken in
 // turn, in CPU time of the thread: what else the machine does hardly shows. And on two threads. With LAYERS set each layer is listed; with
 // ONLY set only the networks whose names have that in them.
 #include "engine/base/clock.h"
+#include "tests/bench/networks.h"
 #include "tests/bench/onednn.h"
 #include "tests/bench/report.h"
 #include "tests/unit/kernels/kernel_harness.h"
@@ -20,24 +21,7 @@ using namespace loopscope;
 
 namespace {
 
-struct Layer {
-    int64_t side, inputs, outputs, filter, stride;
-    bool isDepthwise = false;
-};
-
-std::vector<Layer> mobilenet()
-{
-    std::vector<Layer> layers = {{224, 3, 32, 3, 2, false}};
-    const int64_t blocks[][3] = {{112, 64, 1}, {112, 128, 2}, {56, 128, 1}, {56, 256, 2}, {28, 256, 1},  {28, 512, 2}, {14, 512, 1},
-                                 {14, 512, 1}, {14, 512, 1},  {14, 512, 1}, {14, 512, 1}, {14, 1024, 2}, {7, 1024, 1}};
-    int64_t channels = 32;
-    for (const auto& [side, outputs, stride] : blocks) {
-        layers.push_back({side, channels, channels, 3, stride, true});
-        layers.push_back({side / stride, channels, outputs, 1, 1, false});
-        channels = outputs;
-    }
-    return layers;
-}
+using bench::Layer;
 
 TestTensor filled(DType dtype, const Shape& shape, float scale)
 {
@@ -268,16 +252,20 @@ void measure(const char* name, const std::vector<Layer>& layers, DType dtype, do
 
 } // namespace
 
-int main()
+int main(int count, char** words)
 {
-    measure("mobilenet_f32", mobilenet(), DType::f32, 1.10);
-    measure("mobilenet_i8", mobilenet(), DType::i8, 1.35);
-    const std::vector<Layer> resnet = {
-        {56, 64, 64, 3, 1}, {28, 128, 128, 3, 1}, {14, 256, 256, 3, 1}, {7, 512, 512, 3, 1}, {56, 256, 64, 1, 1}};
-    measure("resnet_f32", resnet, DType::f32, 1.25);
-    // A block of width 768 and length 128 is products of 128 rows; as convolutions they are one pixel by 128.
-    const std::vector<Layer> transformer = {{11, 768, 768, 1, 1}, {11, 768, 3072, 1, 1}, {11, 3072, 768, 1, 1}};
-    measure("transformer_f32", transformer, DType::f32, 1.2);
+    if (count == 3 && std::string(words[1]) == "text") { // the model of a name, to be measured beside other programs
+        const std::string name = words[2];
+        if (name == "lstm_loop") std::printf("%s", bench::lstmLoopText(64, 100).c_str());
+        if (name == "mobilenet_v1_i8") std::printf("%s", bench::textOf(bench::mobilenetV1(), true).c_str());
+        if (name == "mobilenet_v2_i8") std::printf("%s", bench::textOf(bench::mobilenetV2(), true).c_str());
+        return 0;
+    }
+    measure("mobilenet_f32", bench::mobilenetV1(), DType::f32, 1.10);
+    measure("mobilenet_i8", bench::mobilenetV1(), DType::i8, 1.35);
+    measure("mobilenet_v2_f32", bench::mobilenetV2(), DType::f32, 1.25);
+    measure("resnet_f32", bench::resnet50(), DType::f32, 1.25);
+    measure("transformer_f32", bench::transformerBlock(), DType::f32, 1.2);
     if (!bench::OneDnn::isHere()) std::printf("onednn skipped: built without it\n");
     return 0;
 }

@@ -1,10 +1,12 @@
 // What a debugger costs: the first stop, steps, a run with and without breakpoints, pausing, and going back, over a loop of a million
-// iterations with ten operators each. Models named in MODELS (paths, separated by blanks) are run plain and under the debugger, too.
+// iterations with ten operators each. Models named in MODELS (paths, separated by blanks) are run plain and under the debugger, too,
+// with PROFILE=fast by that profile; ONLY=networks measures the networks of the profile `fast` alone, or one by its name.
 #include "converters/formats.h"
 #include "engine/api/debug_session.h"
 #include "engine/base/clock.h"
 #include "engine/debug/timeline.h"
 #include "engine/exec/interpreter.h"
+#include "tests/bench/networks.h"
 #include "tests/bench/report.h"
 #include "tests/unit/exec/model_builder.h"
 
@@ -134,9 +136,10 @@ void setLoopInputs(Interpreter& interpreter)
 struct Made {
     std::unique_ptr<CancelFlag> cancel = std::make_unique<CancelFlag>();
     std::unique_ptr<Interpreter> interpreter;
-    explicit Made(const Model& model)
+    Made(const Model& model, Profile profile)
     {
         ExecutionOptions options;
+        options.profile = profile;
         options.cancel = cancel.get();
         Result<std::unique_ptr<Interpreter>> made = Interpreter::create(model, GraphId(0), options);
         if (!made.ok()) giveUp(std::move(made).takeError());
@@ -189,9 +192,9 @@ void measureFirstStop(const Model& model)
 }
 
 /// A plain run, one under a debugger without breakpoints, and one with a thousand of them, in turn.
-void measureRuns(const Model& model, const char* name, int rounds, bool manyBreakpoints)
+void measureRuns(const Model& model, const char* name, int rounds, bool manyBreakpoints, Profile profile = Profile::reference)
 {
-    Made made(model);
+    Made made(model, profile);
     if (manyBreakpoints) setLoopInputs(*made.interpreter);
     else expect(setZeros(*made.interpreter));
     Debugger debugger(made);
@@ -328,10 +331,31 @@ void measureJumps(DebugSession& session)
                   "MiB", 256);
 }
 
+/// A debugger that looks at nothing beside a plain run, on what the profile `fast` is measured with.
+void measureNetworks(const std::string& only)
+{
+    const std::pair<const char*, std::string> texts[] = {{"mobilenet_v1_f32", bench::textOf(bench::mobilenetV1(), false)},
+                                                         {"mobilenet_v1_i8", bench::textOf(bench::mobilenetV1(), true)},
+                                                         {"mobilenet_v2_f32", bench::textOf(bench::mobilenetV2(), false)},
+                                                         {"resnet_f32", bench::textOf(bench::resnet50(), false)},
+                                                         {"transformer_f32", bench::textOf(bench::transformerBlock(), false)},
+                                                         {"lstm_loop", bench::lstmLoopText(64, 10'000)}};
+    for (const auto& [name, text] : texts) {
+        if (only != "networks" && std::string(name).find(only) == std::string::npos) continue;
+        Result<Model> model = modelFromText(text, name);
+        if (!model.ok()) giveUp(std::move(model).takeError());
+        measureRuns(*model, (std::string("session_") + name).c_str(), 30, false, Profile::fast);
+    }
+}
+
 } // namespace
 
 int main()
 {
+    if (const char* const only = std::getenv("ONLY")) {
+        measureNetworks(only);
+        return 0;
+    }
     Result<Model> model = modelFromText(loopText(), "bench");
     if (!model.ok()) giveUp(std::move(model).takeError());
     measureFirstStop(*model);
@@ -342,6 +366,7 @@ int main()
     expect(session->begin({{}, false}));
     measureReverse(*session);
     measureJumps(*session);
+    measureNetworks({});
     const char* const models = std::getenv("MODELS");
     std::istringstream paths{std::string(models ? models : "")};
     for (std::string path; paths >> path;) {
@@ -350,6 +375,8 @@ int main()
         const size_t slash = path.find_last_of('/');
         const size_t folder = slash == std::string::npos || slash == 0 ? 0 : path.find_last_of('/', slash - 1) + 1;
         const std::string name = path.substr(folder);
-        measureRuns(file->model, ("session_" + name).c_str(), 30, false);
+        const char* const profile = std::getenv("PROFILE");
+        measureRuns(file->model, ("session_" + name).c_str(), 30, false,
+                    profile && std::string(profile) == "fast" ? Profile::fast : Profile::reference);
     }
 }

@@ -1,6 +1,7 @@
 // Inputs that are read where they lie, and outputs whose memory is handed over.
 #include "converters/lsir/lsir.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/machine_state.h"
 
 #include <array>
 #include <gtest/gtest.h>
@@ -54,6 +55,30 @@ TEST_F(LentValues, AreReadWhereTheyLieUntilTheLoanEnds)
     interpreter->endLoans(); // nothing was lent
     run();
     EXPECT_EQ(first(0), -7);
+}
+
+TEST_F(LentValues, StatesOfAllRunsShareWhatAnInputHolds)
+{
+    const auto start = [&] {
+        EXPECT_TRUE(interpreter->start().ok());
+        MachineState state = interpreter->snapshot();
+        EXPECT_TRUE(interpreter->run().ok());
+        return state;
+    };
+    const auto bytesOf = [](const MachineState& state) { return state.frames.at(0).values.at(0).bytes; };
+    ASSERT_TRUE(interpreter->setInput(0, input()).ok());
+    const MachineState one = start();
+    const MachineState two = start();
+    EXPECT_EQ(bytesOf(one).data(), bytesOf(two).data());
+    numbers[0] = 9;
+    ASSERT_TRUE(interpreter->setInput(0, input()).ok());
+    EXPECT_EQ(*bytesOf(start()).as<float>(), 9);
+    EXPECT_EQ(*bytesOf(one).as<float>(), 1);
+    // What is lent may change without a word.
+    ASSERT_TRUE(interpreter->lendInput(0, input()).ok());
+    EXPECT_EQ(*bytesOf(start()).as<float>(), 9);
+    numbers[0] = 5;
+    EXPECT_EQ(*bytesOf(start()).as<float>(), 5);
 }
 
 TEST_F(LentValues, ThatAreNotAlignedAreCopied)
