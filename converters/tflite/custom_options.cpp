@@ -100,8 +100,27 @@ private:
             if (!size) return std::nullopt;
             return packed >> 2 == flexbuffers::FBT_MAP ? map(*start, width, *size, depth) : vector(*start, width, *size, depth);
         }
+        case flexbuffers::FBT_VECTOR_INT: {
+            const auto start = target(at, parentWidth);
+            const auto size = start ? length(*start, width, width) : std::nullopt;
+            return size && spend(*size * sizeof(int64_t)) ? integers(*start, width, *size) : std::nullopt;
+        }
         default: return std::nullopt;
         }
+    }
+
+    /// A list of whole numbers that has one type for all.
+    std::optional<Attribute> integers(size_t start, size_t width, size_t size) const
+    {
+        std::vector<int64_t> list;
+        for (size_t i = 0; i < size; ++i) {
+            const auto bits = number(start + i * width, width);
+            if (!bits) return std::nullopt;
+            list.push_back(extendSign(*bits, width));
+        }
+        const auto bytes = std::as_bytes(std::span(list));
+        return Attribute(TensorAttribute{TensorType(DType::i64, Shape({static_cast<int64_t>(size)})),
+                                         std::make_shared<const Constant>(Bytes::copyOf(bytes.data(), bytes.size()))});
     }
 
     std::optional<Attribute> real(size_t at, size_t width) const
@@ -176,7 +195,13 @@ bool write(flexbuffers::Builder& builder, const Attribute& attribute, int depth)
         else builder.Double(*d);
     } else if (const auto* s = attribute.as<std::string>()) builder.String(s->data(), s->size());
     else if (const auto* h = attribute.as<HexBytes>()) builder.Blob(h->bytes.data(), h->bytes.size());
-    else if (const auto* items = attribute.as<AttributeItems>()) {
+    else if (const auto* list = attribute.as<TensorAttribute>()) {
+        if (list->type.dtype != DType::i64 || list->type.shape.rank() != 1 || !list->data || !list->data->hasBytes()) return false;
+        const Bytes& bytes = list->data->bytes();
+        const size_t start = builder.StartVector();
+        for (size_t i = 0; i < bytes.size() / sizeof(int64_t); ++i) builder.Int(bytes.as<int64_t>()[i]);
+        builder.EndVector(start, true, false);
+    } else if (const auto* items = attribute.as<AttributeItems>()) {
         const size_t start = builder.StartVector();
         for (const Attribute& item : *items)
             if (!write(builder, item, depth + 1)) return false;

@@ -32,6 +32,36 @@ TEST(CustomOptions, decodesMapsInTheOrderTheyWereWritten)
     EXPECT_TRUE(std::ranges::equal(*encoded, bytesOf(fbb)));
 }
 
+TEST(CustomOptions, decodesListsOfOneType)
+{
+    flexbuffers::Builder fbb;
+    fbb.Map([&] {
+        fbb.TypedVector("places", [&] {
+            for (const int place : {61, -2, 300}) fbb.Int(place);
+        });
+        fbb.TypedVector("none", [&] {});
+    });
+    fbb.Finish();
+    const Attribute decoded = decodeCustomOptions(bytesOf(fbb));
+    const auto* map = decoded.as<AttributeMap>();
+    // A list of nothing has no type that could be told: all of it stays bytes.
+    EXPECT_EQ(map, nullptr);
+    flexbuffers::Builder one;
+    one.Map([&] {
+        one.TypedVector("places", [&] {
+            for (const int place : {61, -2, 300}) one.Int(place);
+        });
+    });
+    one.Finish();
+    const Attribute list = decodeCustomOptions(bytesOf(one));
+    ASSERT_NE(list.as<AttributeMap>(), nullptr);
+    const auto* tensor = (*list.as<AttributeMap>())[0].second.as<TensorAttribute>();
+    ASSERT_NE(tensor, nullptr);
+    EXPECT_EQ(tensor->type, TensorType(DType::i64, Shape({3})));
+    EXPECT_EQ(tensor->data->bytes().as<int64_t>()[1], -2);
+    EXPECT_TRUE(std::ranges::equal(*encodeCustomOptions(list), bytesOf(one)));
+}
+
 TEST(CustomOptions, keepsOtherEncodingsAsBytes)
 {
     flexbuffers::Builder unsignedValue;
