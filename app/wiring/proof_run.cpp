@@ -5,6 +5,7 @@
 #include "app/wiring/backend.h"
 #include "app/wiring/command_line.h"
 #include "app/wiring/input_sources.h"
+#include "app/wiring/operator_effects.h"
 #include "app/wiring/proof_inputs.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tolerance.h"
@@ -147,6 +148,9 @@ Result<ProofOutcome> proveAll(Console& console, const ProofRequest& asked)
         LS_TRY(goesOn, tryInputs(console, asked, *drawn, "sample " + std::to_string(k + 1) + ", " + drawKindText(k), true, outcome));
     }
     if (!goesOn && asked.minimizes) minimize(console, asked, outcome);
+    if (!goesOn && asked.profile != asked.options.profile) {
+        LS_TRY(outcome.effects, operatorEffects(asked, outcome.refuted));
+    }
     console.endProgress();
     if (outcome.inputs == 0) return Error(ErrorCode::usage, "no input could be tried").at("proof").found(outcome.untried);
     if (!outcome.untried.empty()) console.note("some drawn inputs could not be tried: " + outcome.untried);
@@ -174,6 +178,17 @@ std::vector<std::string> pairingLines(const ProofRequest& asked)
     return lines;
 }
 
+std::string kernelRemark(const Operator& op, const Graph& graph, Profile profile)
+{
+    const KernelEntry* const entry = profile == Profile::reference ? nullptr : KernelRegistry::builtin().find(op.kind, profile);
+    if (!entry || entry->bounds.remark.empty()) return {};
+    const bool givesFloats = !op.results.empty() && isFloat(graph.value(op.results.front()).type.dtype);
+    std::string_view remark = entry->bounds.remark; // of integers; of floats
+    if (const size_t at = remark.find("; "); at != std::string_view::npos)
+        remark = givesFloats ? remark.substr(at + 2) : remark.substr(0, at);
+    return std::string(profileName(profile)) + "'s " + op.kind.name + ": " + std::string(remark);
+}
+
 std::string whyOf(const ProofRequest& asked, const Proof& proof)
 {
     if (asked.profile == asked.options.profile || !proof.first || asked.pair.model == nullptr) return {};
@@ -182,17 +197,8 @@ std::string whyOf(const ProofRequest& asked, const Proof& proof)
     const Result<ResolvedAddress> place = resolveAddress(*asked.pair.model, *address);
     if (!place.ok() || !place->op.valid()) return {};
     const Graph& graph = asked.pair.model->graph(place->graph);
-    const Operator& op = graph.op(place->op);
-    const bool givesFloats = !op.results.empty() && isFloat(graph.value(op.results.front()).type.dtype);
-    for (const Profile profile : {asked.profile, asked.options.profile}) {
-        if (profile == Profile::reference) continue;
-        const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, profile);
-        if (!entry || entry->bounds.remark.empty()) continue;
-        std::string_view remark = entry->bounds.remark; // of integers; of floats
-        if (const size_t at = remark.find("; "); at != std::string_view::npos)
-            remark = givesFloats ? remark.substr(at + 2) : remark.substr(0, at);
-        return std::string(profileName(profile)) + "'s " + op.kind.name + ": " + std::string(remark);
-    }
+    for (const Profile profile : {asked.profile, asked.options.profile})
+        if (std::string remark = kernelRemark(graph.op(place->op), graph, profile); !remark.empty()) return remark;
     return {};
 }
 
@@ -208,6 +214,7 @@ std::vector<std::string> outcomeLines(const Console& console, const ProofRequest
             lines.push_back("  " + proof.output->address + ": " + differenceLine(*proof.output));
         const std::string inputs = inputsText(asked.pair.target, outcome.refuted);
         if (!inputs.empty()) lines.push_back(std::string(outcome.isMinimized ? "  smallest input: " : "  with ") + inputs);
+        for (std::string& line : effectLines(outcome.effects, whyOf(asked, proof))) lines.push_back("  " + std::move(line));
         return lines;
     }
     lines.push_back(evidenceText(proof));
@@ -255,6 +262,7 @@ void addProof(JsonWriter& json, const ProofRequest& asked, const ProofOutcome& o
     json.endArray();
     if (const std::string why = isEqual ? "" : whyOf(asked, proof); !why.empty()) json.key("why").value(why);
     if (!isEqual) json.key(outcome.isMinimized ? "smallest" : "shown_by").value(inputsText(asked.pair.target, outcome.refuted));
+    addEffects(json, outcome.effects);
 }
 
 } // namespace loopscope::app

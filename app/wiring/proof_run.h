@@ -28,6 +28,18 @@ struct ProofRequest {
     bool minimizes = false;
 };
 
+/// What the outputs become when one operator has kernels of the other profile, and all others the reference's.
+struct OperatorEffect {
+    std::string place; ///< GRAPH/LABEL
+    double maxAbs = 0; ///< of all outputs, in real units
+    int64_t different = 0, elements = 0;
+    std::string why;
+};
+struct OperatorEffects {
+    std::vector<OperatorEffect> changing; ///< the largest first
+    int64_t tried = 0, total = 0;         ///< operators; fewer than all where the time was not enough
+};
+
 /// What came of it.
 struct ProofOutcome {
     Proof proof;
@@ -35,6 +47,7 @@ struct ProofOutcome {
     std::string untried;        ///< why an input could not be tried; empty: all were
     std::vector<Array> refuted; ///< inputs that show a difference
     bool isMinimized = false;
+    OperatorEffects effects; ///< between profiles: which operators make it
 
     int64_t decided() const { return inputs - undecided; }
     bool isRefuted() const { return proof.verdict == ProofVerdict::different; }
@@ -54,6 +67,8 @@ int exitCodeOf(const ProofOutcome& outcome);
 std::string verdictWord(const ProofOutcome& outcome);
 /// Where two profiles of kernels part: what the kernel of the operator there does otherwise; empty: nothing that is known.
 std::string whyOf(const ProofRequest& asked, const Proof& proof);
+/// The same of an operator; empty for the reference's kernels.
+std::string kernelRemark(const Operator& op, const Graph& graph, Profile profile);
 /// How many values pair, and which have no partner; then what came of it. Lines for people.
 std::vector<std::string> pairingLines(const ProofRequest& asked);
 std::vector<std::string> outcomeLines(const Console& console, const ProofRequest& asked, const ProofOutcome& outcome);

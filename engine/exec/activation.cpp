@@ -180,12 +180,12 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, const QuantizedL
     for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
     KernelSetup setup{op, inputs, results, planned.fixed, &m_model};
     setup.isQuantizedLater = quantizedLater.holds(m_plan.graph, OperatorId(index));
-    Result<ChosenKernel> chosen = chooseKernel(registry, setup, m_options.profile);
+    Result<ChosenKernel> chosen = chooseKernel(registry, setup, m_options.profileOf(op));
     if (!chosen.ok()) {
         m_failures[at] = std::make_shared<const Error>(std::move(chosen).takeError());
         return;
     }
-    report.note(m_plan.graph, OperatorId(index), m_options.profile, *chosen);
+    report.note(m_plan.graph, OperatorId(index), m_options.profileOf(op), *chosen);
     m_used[at] = chosen->used;
     m_onDevice[at] = isDeviceProfile(chosen->used);
     m_kernels[at] = std::move(chosen->kernel);

@@ -230,7 +230,7 @@ bool Chain::prepareStep(const Source& source, int32_t o, int64_t elements, Prepa
     tensors.back().bytes = static_cast<size_t>(elements) * sizeof(float);
     const Tensor* const result = &tensors.back();
     Result<ChosenKernel> chosen =
-        chooseKernel(source.registry, KernelSetup{op, inputs, {&result, 1}, true, &source.model}, source.options.profile);
+        chooseKernel(source.registry, KernelSetup{op, inputs, {&result, 1}, true, &source.model}, source.options.profileOf(op));
     if (!chosen.ok() || chosen->used != source.used[static_cast<size_t>(o)]) return false;
     kernel = std::move(chosen->kernel);
     return true;

@@ -32,6 +32,9 @@ struct ExecutionOptions {
     const KernelRegistry* kernels = nullptr; ///< null: those that are built in
     Peers* peers = nullptr;                  ///< DataflowExecutor: who runs the other parts of a graph that is cut; null: nobody
     RemoteKernels* remote = nullptr;         ///< DataflowExecutor: kernels that run on other ranks; null: all run here
+    const Operator* only = nullptr;          ///< the operator of the model that has kernels of `profile`, alone; null: all have
+
+    Profile profileOf(const Operator& op) const { return only == nullptr || only == &op ? profile : Profile::reference; }
 };
 
 } // namespace loopscope

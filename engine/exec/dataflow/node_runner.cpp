@@ -402,8 +402,8 @@ Status NodeRunner::prepare(const Program& program, const Node& node, KernelState
     const bool isGeneral = state.preparations >= kMostPreparations;
     if (!state.run || !isGeneral || state.preparations == kMostPreparations) {
         const KernelSetup setup{op, inputs, outputs, isFixed && !isGeneral, &m_core.model()};
-        LS_TRY(ChosenKernel chosen, chooseKernel(registry, setup, m_core.options().profile));
-        m_core.kernelReport().note(program.code.id, node.op, m_core.options().profile, chosen);
+        LS_TRY(ChosenKernel chosen, chooseKernel(registry, setup, m_core.options().profileOf(op)));
+        m_core.kernelReport().note(program.code.id, node.op, m_core.options().profileOf(op), chosen);
         state.run = chosen.kernel.run;
         state.params = std::move(chosen.kernel.params);
         ++state.preparations;
