@@ -3,12 +3,14 @@
 #include "engine/base/swap_file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <list>
 #include <mutex>
+#include <new>
 #include <sys/mman.h>
 #include <thread>
 #include <utility>
@@ -32,6 +34,7 @@ struct Piece {
     int64_t writers = 0; ///< that are copying into it
     int64_t pins = 0;    ///< readers that need it in memory
     uint64_t lastUse = 0;
+    KeptKind kind = KeptKind::value;
     uint64_t number = 0; ///< in the order in which they were begun
     State state = State::resident;
     bool isFull = false;   ///< nothing more is put there
@@ -54,19 +57,20 @@ public:
     {
         const std::lock_guard lock(m_mutex);
         m_most = inMemory;
-        if (!m_pieces.empty() && m_pieces.back().values == 0 && !m_pieces.back().isQueued) drop(m_pieces.back());
+        for (Piece* const newest : {m_newest[0], m_newest[1]})
+            if (newest && newest->values == 0 && !newest->isQueued) drop(*newest);
         m_file.setFolder(folder);
         m_writeError = 0;
     }
 
-    Result<KeptBytes> keep(std::span<const std::byte> source)
+    Result<KeptBytes> keep(std::span<const std::byte> source, KeptKind kind)
     {
         std::unique_lock lock(m_mutex);
         if (m_most == 0 || source.size() < kLeastKept) {
             lock.unlock();
-            return KeptBytes(Bytes::copyOf(source));
+            return KeptBytes::inHeap(source);
         }
-        LS_TRY(Piece* const piece, roomFor(lock, source.size()));
+        LS_TRY(Piece* const piece, roomFor(lock, source.size(), kind));
         std::byte* const place = piece->data + piece->used;
         piece->used += (source.size() + kAligned - 1) / kAligned * kAligned;
         piece->lastUse = ++m_uses;
@@ -76,11 +80,23 @@ public:
         std::memcpy(place, source.data(), source.size());
         lock.lock();
         --piece->writers;
-        return KeptBytes(
-            Bytes({place, source.size()}, std::shared_ptr<const void>(place, [piece](const void*) { instance().release(*piece); })), piece);
+        return KeptBytes({place, source.size()}, piece);
     }
 
-    Bytes bringBack(Piece& piece, const Bytes& bytes)
+    void retain(Piece& piece)
+    {
+        const std::lock_guard lock(m_mutex);
+        ++piece.values;
+    }
+
+    void countRecords(int64_t bytes)
+    {
+        const std::lock_guard lock(m_mutex);
+        m_records += bytes;
+    }
+
+    /// `kept` lies in it.
+    Bytes bringBack(Piece& piece, const KeptBytes& kept, const std::byte* data)
     {
         std::unique_lock lock(m_mutex);
         ++piece.pins;
@@ -92,9 +108,27 @@ public:
         }
         lookedAt(piece);
         evict(0);
-        return Bytes(bytes.view(), std::shared_ptr<const void>(&piece, [bytes](const void* pinned) {
-                         instance().unpin(*static_cast<Piece*>(const_cast<void*>(pinned))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
-                     }));
+        lock.unlock(); // a copy of `kept` takes it
+        const std::shared_ptr<const void> owner(&piece, [kept](const void* pinned) {
+            instance().unpin(*static_cast<Piece*>(const_cast<void*>(pinned))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+        });
+        return Bytes({data, kept.size()}, owner);
+    }
+
+    /// A value goes. Nothing is read ahead for it: at the end of a run all of them go, and nobody looks at them.
+    void release(Piece& piece)
+    {
+        const std::lock_guard lock(m_mutex);
+        --piece.values;
+        if (piece.values == 0 && &piece == m_newest[static_cast<size_t>(piece.kind)] && piece.state == Piece::State::resident &&
+            !piece.isQueued && piece.size == kPiece) {
+            piece.used = 0; // the next ones lie there
+            piece.isFull = false;
+            m_file.free(piece.stored);
+        } else if (piece.values == 0) {
+            piece.isFull = true;
+        }
+        if (piece.values == 0 && piece.isFull && !piece.isQueued && piece.pins == 0) drop(piece);
     }
 
     bool isOnDisk(const Piece& piece)
@@ -138,27 +172,32 @@ private:
     }
 
     /// The piece where so many bytes fit in behind what is there.
-    Result<Piece*> roomFor(std::unique_lock<std::mutex>& lock, uint64_t size)
+    Result<Piece*> roomFor(std::unique_lock<std::mutex>& lock, uint64_t size, KeptKind kind)
     {
-        if (!m_pieces.empty()) {
-            Piece& newest = m_pieces.back();
-            if (!newest.isFull && newest.size - newest.used >= size) return &newest;
-            newest.isFull = true;
-        }
+        Piece*& newest = m_newest[static_cast<size_t>(kind)];
+        if (newest && !newest->isFull && newest->size - newest->used >= size) return newest;
         if (const int problem = m_file.open(); problem != 0) return full("the file cannot be made", problem);
         const uint64_t bytes = std::max(kPiece, (size + 4095) / 4096 * 4096);
+        if (newest) newest->isFull = true;
         LS_CHECK_OK(makeRoom(lock, bytes));
         void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (data == MAP_FAILED) return full("there are no addresses for it", errno);
         Piece& piece = m_pieces.emplace_back();
         piece.data = static_cast<std::byte*>(data);
         piece.size = bytes;
+        piece.kind = kind;
+        if (newest) newest->isFull = true; // another thread has begun one meanwhile
+        newest = &piece;
         piece.number = ++m_begun;
         m_inMemory += bytes;
         return &piece;
     }
 
-    uint64_t most() const { return std::max(m_most, kLeastInMemory); }
+    uint64_t most() const
+    {
+        const uint64_t records = static_cast<uint64_t>(std::max<int64_t>(m_records, 0));
+        return std::max(m_most - std::min(m_most, records), kLeastInMemory);
+    }
 
     /// Waits until `more` bytes fit in. Where all of it is being read, the bound is passed.
     Status makeRoom(std::unique_lock<std::mutex>& lock, uint64_t more)
@@ -257,22 +296,6 @@ private:
         --piece.pins;
     }
 
-    /// A value goes. Nothing is read ahead for it: at the end of a run all of them go, and nobody looks at them.
-    void release(Piece& piece)
-    {
-        const std::lock_guard lock(m_mutex);
-        --piece.values;
-        if (piece.values == 0 && &piece == &m_pieces.back() && piece.state == Piece::State::resident && !piece.isQueued &&
-            piece.size == kPiece) {
-            piece.used = 0; // the next ones lie there
-            piece.isFull = false;
-            m_file.free(piece.stored);
-        } else {
-            piece.isFull = true;
-        }
-        if (piece.values == 0 && piece.isFull && !piece.isQueued && piece.pins == 0) drop(piece);
-    }
-
     /// The neighbours of what is looked at are read ahead, in the direction in which that goes.
     void lookedAt(const Piece& piece)
     {
@@ -298,21 +321,30 @@ private:
         munmap(piece.data, piece.size);
         if (piece.hasMemory()) m_inMemory -= piece.size;
         m_file.free(piece.stored);
+        if (m_newest[static_cast<size_t>(piece.kind)] == &piece) m_newest[static_cast<size_t>(piece.kind)] = nullptr;
         m_pieces.remove_if([&](const Piece& other) { return &other == &piece; });
     }
 
     std::mutex m_mutex;
     std::condition_variable m_changed;
     uint64_t m_most = 0;
+    int64_t m_records = 0;
     uint64_t m_inMemory = 0, m_leaving = 0; ///< bytes of pieces that have memory; of those that will give it up
     uint64_t m_uses = 0;
     uint64_t m_begun = 0, m_lookedAt = 0; ///< numbers of pieces
     int m_writeError = 0, m_readError = 0;
     bool m_hasWorker = false;
     SwapFile m_file;
-    std::list<Piece> m_pieces; ///< in the order in which they were begun
+    std::list<Piece> m_pieces;               ///< in the order in which they were begun
+    Piece* m_newest[2] = {nullptr, nullptr}; ///< of each kind
     std::deque<Piece*> m_work;
 };
+
+/// Bytes in the heap, behind the number of values that share them.
+struct HeapBlock {
+    std::atomic<int64_t> values = 1;
+};
+constexpr size_t kBeforeBytes = 16;
 
 } // namespace
 
@@ -320,11 +352,50 @@ void setSwapping(uint64_t bytesInMemory, const std::string& folder) { Swap::inst
 
 bool isSwapping() { return Swap::instance().isOn(); }
 
-Bytes KeptBytes::bringBack() const { return Swap::instance().bringBack(*static_cast<Piece*>(m_piece), m_bytes); }
+KeptBytes KeptBytes::inHeap(std::span<const std::byte> source)
+{
+    KeptBytes kept;
+    if (source.empty()) return kept;
+    void* const block = ::operator new(kBeforeBytes + source.size());
+    kept.m_holder = new (block) HeapBlock;
+    std::byte* const place = static_cast<std::byte*>(block) + kBeforeBytes;
+    std::memcpy(place, source.data(), source.size());
+    kept.m_data = place;
+    kept.m_size = source.size();
+    return kept;
+}
 
-bool KeptBytes::isOnDisk() const { return m_piece && Swap::instance().isOnDisk(*static_cast<const Piece*>(m_piece)); }
+void KeptBytes::retain() const
+{
+    if (m_inPiece) Swap::instance().retain(*static_cast<Piece*>(m_holder));
+    else ++static_cast<HeapBlock*>(m_holder)->values;
+}
 
-Result<KeptBytes> keptCopy(std::span<const std::byte> source) { return Swap::instance().keep(source); }
+void KeptBytes::release() const
+{
+    if (m_inPiece) Swap::instance().release(*static_cast<Piece*>(m_holder));
+    else if (--static_cast<HeapBlock*>(m_holder)->values == 0) ::operator delete(m_holder);
+}
+
+bool KeptBytes::isOnDisk() const { return m_inPiece && Swap::instance().isOnDisk(*static_cast<const Piece*>(m_holder)); }
+
+Bytes KeptBytes::pinned() const
+{
+    if (m_inPiece) return Swap::instance().bringBack(*static_cast<Piece*>(m_holder), *this, m_data);
+    if (!m_holder) return {};
+    return Bytes({m_data, m_size}, std::shared_ptr<const void>(m_data, [kept = *this](const void*) {}));
+}
+
+const std::byte* KeptBytes::look(BytesPin& pin) const
+{
+    if (!m_inPiece) return m_data;
+    pin.bytes = pinned();
+    return pin.bytes.data();
+}
+
+Result<KeptBytes> keptCopy(std::span<const std::byte> source, KeptKind kind) { return Swap::instance().keep(source, kind); }
+
+void countKeptRecords(int64_t bytes) { Swap::instance().countRecords(bytes); }
 
 Status swapFailure() { return Swap::instance().failure(); }
 

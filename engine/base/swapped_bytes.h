@@ -21,25 +21,61 @@ bool isSwapping();
 
 constexpr size_t kLeastKept = 1024; ///< bytes: smaller values stay in the heap
 
-/// A kept value, which may lie on disk. Copies share it.
+struct BytesPin;
+
+/// A kept value, which may lie on disk. Copies share it. There may be a million of them, so it is three words.
 class KeptBytes {
 public:
     KeptBytes() = default;
-    KeptBytes(Bytes bytes) : m_bytes(std::move(bytes)) {} // NOLINT(google-explicit-constructor): bytes in the heap are kept, too
-    KeptBytes(Bytes bytes, void* piece) : m_bytes(std::move(bytes)), m_piece(piece) {}
+    /// A copy in the heap, where it stays.
+    static KeptBytes inHeap(std::span<const std::byte> source);
+    /// Of swapped_bytes.cpp: bytes that lie in a piece, which counts this value already.
+    KeptBytes(std::span<const std::byte> place, void* piece) : m_data(place.data()), m_size(place.size()), m_inPiece(true), m_holder(piece)
+    {
+    }
+    KeptBytes(const KeptBytes& other) : m_data(other.m_data), m_size(other.m_size), m_inPiece(other.m_inPiece), m_holder(other.m_holder)
+    {
+        if (m_holder) retain();
+    }
+    KeptBytes(KeptBytes&& other) noexcept { swap(other); }
+    KeptBytes& operator=(KeptBytes other) noexcept
+    {
+        swap(other);
+        return *this;
+    }
+    ~KeptBytes()
+    {
+        if (m_holder) release();
+    }
 
-    size_t size() const { return m_bytes.size(); }
-    bool empty() const { return m_bytes.empty(); }
+    size_t size() const { return m_size; }
+    bool empty() const { return m_size == 0; }
     bool isOnDisk() const;
     /// Its bytes, which are brought back if they are on disk and stay in memory as long as the result lives. What the disk does not give
     /// back is zeros, and `swapFailure` says so.
-    Bytes pinned() const { return m_piece ? bringBack() : m_bytes; }
+    Bytes pinned() const;
+    /// The same for whoever holds this value and a pin.
+    const std::byte* look(BytesPin& pin) const;
 
 private:
-    Bytes bringBack() const;
+    void retain() const;
+    void release() const;
+    void swap(KeptBytes& other) noexcept
+    {
+        std::swap(m_data, other.m_data);
+        const size_t size = m_size;
+        const bool inPiece = m_inPiece;
+        m_size = other.m_size;
+        m_inPiece = other.m_inPiece;
+        other.m_size = size;
+        other.m_inPiece = inPiece;
+        std::swap(m_holder, other.m_holder);
+    }
 
-    Bytes m_bytes;
-    void* m_piece = nullptr; ///< where it lies; null: in the heap
+    const std::byte* m_data = nullptr;
+    size_t m_size : 63 = 0;
+    bool m_inPiece : 1 = false;
+    void* m_holder = nullptr; ///< who counts the copies: the piece, or the block in the heap; null: there are no bytes
 };
 
 /// What holds a kept value in memory while somebody looks at it. Whoever copies what has it does not look at it yet.
@@ -54,11 +90,17 @@ struct BytesPin {
     BytesPin& operator=(BytesPin&& other) noexcept = default;
 };
 
+/// What comes and goes together: values, and what they are found by, which is small and looked through as a whole.
+enum class KeptKind : uint8_t { value, index };
+
 /// A copy of `source`. Errors: cannotWrite, if something has to go to the file and there is no room.
-Result<KeptBytes> keptCopy(std::span<const std::byte> source);
+Result<KeptBytes> keptCopy(std::span<const std::byte> source, KeptKind kind = KeptKind::value);
 
 /// Not ok, once, after something that was written could not be read.
 Status swapFailure();
+
+/// Memory that says where values are kept is taken (or given back, < 0) from what may be in memory.
+void countKeptRecords(int64_t bytes);
 
 /// Where what is kept lies now.
 struct SwapShares {

@@ -2,30 +2,27 @@
 
 #include "engine/tensor/variants.h"
 
-#include <unordered_map>
 #include <utility>
 
 namespace loopscope {
 
 namespace {
 
-using Elements = std::unordered_map<const SharedElement*, ElementHandle>;
-
 /// The elements that a value refers to.
-void collect(const Tensor& value, Elements& found)
+void collect(const Tensor& value, ElementSet& found)
 {
     if (value.dtype != DType::variant || value.data == nullptr) return;
     visitElements(value, [&](const ElementKey& key) {
-        if (ElementHandle element = sharedElement(key)) found.emplace(element.get(), element);
+        if (ElementHandle element = sharedElement(key)) found.insert(element);
     });
 }
 
-void collect(const StoredTensor& stored, Elements& found)
+void collect(const StoredTensor& stored, ElementSet& found)
 {
     if (stored.dtype == DType::variant) collect(StoredTensor(stored).view(), found);
 }
 
-void collectOfVariables(const ResourceStore& resources, Elements& found)
+void collectOfVariables(const ResourceStore& resources, ElementSet& found)
 {
     for (const auto& [handle, variable] : resources.variables()) {
         Tensor tensor;
@@ -41,23 +38,25 @@ void collectOfVariables(const ResourceStore& resources, Elements& found)
 
 void holdListElements(const std::vector<const Tensor*>& inputs, ResourceStore& resources)
 {
-    Elements given;
+    ElementSet given;
     for (const Tensor* const input : inputs)
         if (input) collect(*input, given);
     collectOfVariables(resources, given);
-    for (const auto& [at, element] : given) resources.objects().elements().hold(element);
+    resources.objects().elements().sweep(std::move(given));
 }
 
 void sweepListElements(ResourceStore& resources, const std::function<void(const ValueVisit&)>& visitValues)
 {
-    Elements needed;
+    ElementSet needed;
     visitValues([&](const Tensor& value) { collect(value, needed); });
     collectOfVariables(resources, needed);
     StepObjects& objects = resources.objects();
     for (const auto& [handle, array] : objects.arrays())
         for (const TensorArray::Element& element : array.elements) collect(element.value, needed);
-    for (const auto& [handle, stack] : objects.stacks())
-        for (const StoredTensor& element : stack.elements) collect(element, needed);
+    for (const auto& [handle, stack] : objects.stacks()) {
+        if (stack.dtype == DType::variant)
+            for (size_t i = 0; i < stack.elements.size(); ++i) collect(stack.elements.at(i), needed);
+    }
     objects.elements().sweep(std::move(needed));
 }
 

@@ -94,10 +94,10 @@ public:
     /// How often something has happened in this session, by who counts it.
     int64_t& count(const std::string& name) { return m_counts[name]; }
     int64_t iterationTick() const { return listener ? listener->iterationTick() : -1; }
-    /// A large element of a list, kept beside it.
-    Result<ElementHandle> shareElement(std::span<const std::byte> content)
+    /// A large element of a list, kept beside it; `isOfList`: of others, a part of the list itself.
+    Result<ElementHandle> shareElement(std::span<const std::byte> content, bool isOfList = false)
     {
-        LS_TRY(ElementHandle element, m_objects.elements().add(content));
+        LS_TRY(ElementHandle element, m_objects.elements().add(content, isOfList));
         if (listener && m_objects.elements().wantsSweep()) listener->elementsPileUp();
         return element;
     }

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace loopscope {
@@ -53,13 +53,33 @@ struct TensorArray {
     bool operator==(const TensorArray&) const = default;
 };
 
+/// The elements of a stack. Copies share all but the last few of them, and an element that lies elsewhere takes 40 bytes: a loop may push a
+/// million, and each saved state of a debugger has the stack as it was.
+class StackElements {
+public:
+    size_t size() const { return m_size; }
+    bool empty() const { return m_size == 0; }
+    void push(StoredTensor element);
+    StoredTensor pop(); ///< there is one
+    StoredTensor at(size_t i) const;
+    void clear();
+    bool operator==(const StackElements& other) const;
+
+private:
+    struct Chunk;
+    Chunk& last();
+
+    std::vector<std::shared_ptr<Chunk>> m_chunks; ///< all but the last are full
+    size_t m_size = 0;
+};
+
 /// TensorFlow's Stack (core/kernels/stack.cc).
 struct TensorStack {
     std::string name;
     DType dtype = DType::unknown;
     int64_t maxSize = -1; ///< −1: any
     bool isClosed = false;
-    std::vector<StoredTensor> elements;
+    StackElements elements;
     bool operator==(const TensorStack&) const = default;
 };
 
@@ -69,19 +89,18 @@ struct TensorStack {
 class ListElements {
 public:
     /// Errors: cannotWrite, as keptCopy().
-    Result<ElementHandle> add(std::span<const std::byte> content);
-    void hold(const ElementHandle& element);
-    bool wantsSweep() const { return m_bytes > m_most; }
+    Result<ElementHandle> add(std::span<const std::byte> content, bool isOfList);
+    bool wantsSweep() const { return m_held.bytes() > m_most; }
     /// Lets go what is not among `needed`.
-    void sweep(std::unordered_map<const SharedElement*, ElementHandle> needed);
-    uint64_t bytes() const { return m_bytes; }
-    size_t count() const { return m_held.size(); }
+    void sweep(ElementSet needed);
+    uint64_t bytes() const { return m_held.bytes(); }
+    size_t count() const { return m_held.count(); }
     bool operator==(const ListElements&) const { return true; }
 
 private:
     static constexpr uint64_t kLeast = uint64_t{64} << 20;
-    std::unordered_map<const SharedElement*, ElementHandle> m_held;
-    uint64_t m_bytes = 0, m_most = kLeast;
+    ElementSet m_held;
+    uint64_t m_most = kLeast;
 };
 
 /// All objects of a run. Handles begin beyond those of variables and tables.

@@ -16,6 +16,16 @@ constexpr size_t kElementHash = sizeof(int64_t);       ///< where the hash lies
 constexpr size_t kElementHeader = 4 * sizeof(int64_t); ///< at rank 0
 constexpr int64_t elementKind(int64_t dtype, int64_t rank) { return dtype | (rank + 1) << 8; }
 constexpr int64_t kElementElsewhere = 1 << 16;
+/// A long list of elements that lie elsewhere begins with chapters, each in place of kChapter elements: an entry of the same size, whose
+/// key is that of their encodings and whose hash is the sum of theirs. Between kChapter and 2 · kChapter elements are left behind them.
+constexpr int64_t kElementChapter = 1 << 17;
+constexpr int64_t kChapter = 1024;
+/// How many of so many entries of a list of `count` elements are chapters; −1: it is damaged.
+constexpr int64_t chaptersIn(int64_t count, int64_t entries)
+{
+    const int64_t missing = count - entries, chapters = missing / (kChapter - 1);
+    return missing < 0 || missing % (kChapter - 1) != 0 || chapters > entries ? -1 : chapters;
+}
 constexpr int64_t rankIn(int64_t elementKind) { return (elementKind >> 8 & 0xff) - 1; } ///< −1: it is not known
 
 /// The numbers that end a header: how many elements there are, their encoded size if all have the same (else −1; 0: there is none), and of

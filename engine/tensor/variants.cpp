@@ -69,6 +69,8 @@ bool holdsEnough(const VariantTensor& tensor)
 
 Error foreign() { return Error(ErrorCode::execution, "the variant is none that this program made"); }
 
+Error gone() { return Error(ErrorCode::execution, "an element of a list is not there any more: the run that it belongs to has ended"); }
+
 } // namespace
 
 Tensor VariantTensor::view() const
@@ -130,7 +132,9 @@ ElementKey takeKey(Reader& reader)
 bool take(Reader& reader, VariantKind kind, DType elementType, VariantTensor& tensor, std::optional<ElementKey>& elsewhere)
 {
     const int64_t kinds = reader.number(), dtype = kinds & 0xff;
-    if (kinds < 0 || kinds >= 2 * kElementElsewhere || dtype > static_cast<int64_t>(DType::mxint8)) return false;
+    if (kinds < 0 || kinds >= 2 * kElementElsewhere || // a chapter is no element
+        dtype > static_cast<int64_t>(DType::mxint8))
+        return false;
     tensor.dtype = static_cast<DType>(dtype);
     reader.number(); // the hash
     tensor.shape = reader.shape(rankIn(kinds));
@@ -166,7 +170,27 @@ Status find(VariantTensor& tensor, const std::optional<ElementKey>& elsewhere)
     if (!elsewhere) return {};
     tensor.element = sharedElement(*elsewhere);
     if (tensor.element) return holdsEnough(tensor) ? Status() : Status(foreign());
-    return Error(ErrorCode::execution, "an element of a list is not there any more: the run that it belongs to has ended");
+    return gone();
+}
+
+bool isChapter(std::string_view entry)
+{
+    Reader reader{entry};
+    return (reader.number() & kElementChapter) != 0 && !reader.failed;
+}
+
+/// The elements of the entry of a chapter that comes next, one after the other: `visit(reader)` takes one, or says no. False: it is
+/// damaged.
+template <typename Visit> Result<bool> forEachOfChapter(Reader& reader, Visit visit)
+{
+    const auto size = static_cast<int64_t>(encodedElementSize(reader.bytes).value_or(0));
+    const std::string_view entry = reader.take(size);
+    if (size == 0 || reader.failed) return false;
+    LS_TRY(const Bytes bytes, chapterElements(entry, static_cast<size_t>(size)));
+    Reader elements{{bytes.as<char>(), bytes.size()}};
+    bool good = true;
+    for (int64_t i = 0; good && i < kChapter; ++i) good = visit(elements);
+    return good && elements.bytes.empty();
 }
 
 } // namespace
@@ -219,6 +243,35 @@ Result<VariantTensor> decodeListElement(std::string_view bytes, DType elementTyp
     if (!take(reader, VariantKind::list, elementType, tensor, elsewhere)) return foreign();
     LS_CHECK_OK(find(tensor, elsewhere));
     return tensor;
+}
+
+std::string encodeChapter(std::string_view elements, size_t elementSize, const ElementHandle& content)
+{
+    std::string entry(elements.substr(0, elementSize));
+    const auto number = [&](size_t at, auto value) { std::memcpy(entry.data() + at, &value, sizeof value); };
+    int64_t kind = 0;
+    std::memcpy(&kind, entry.data(), sizeof kind);
+    uint64_t hash = 0;
+    for (size_t at = 0; at < elements.size(); at += elementSize) hash += hashIn(elements.substr(at, elementSize));
+    number(0, kind | kElementChapter);
+    number(kElementHash, hash);
+    number(elementSize - 4 * sizeof(int64_t), int64_t{-1}); // where elements have their origin
+    number(elementSize - 3 * sizeof(int64_t), static_cast<int64_t>(elements.size()));
+    number(elementSize - 2 * sizeof(int64_t), content->key.high);
+    number(elementSize - sizeof(int64_t), content->key.low);
+    return entry;
+}
+
+Result<Bytes> chapterElements(std::string_view entry, size_t elementSize)
+{
+    if (!isChapter(entry) || elementSize < kElementHeader + sizeof(ElementKey) || entry.size() < elementSize) return foreign();
+    Reader reader{entry.substr(elementSize - sizeof(ElementKey))};
+    const ElementHandle content = sharedElement(takeKey(reader));
+    if (!content) return gone();
+    if (content->bytes.size() != elementSize * static_cast<size_t>(kChapter)) return foreign();
+    Bytes bytes = content->bytes.pinned();
+    LS_CHECK_OK(swapFailure());
+    return bytes;
 }
 
 std::optional<size_t> encodedElementSize(std::string_view bytes)
@@ -278,11 +331,22 @@ Result<VariantValue> decodeVariant(std::string_view bytes)
     Reader reader{bytes};
     int64_t count = 0;
     bool good = takeHeader(reader, value, count);
-    for (int64_t i = 0; good && i < count; ++i) {
+    Status found;
+    const auto takeOne = [&](Reader& from) {
         std::optional<ElementKey> elsewhere;
-        good = take(reader, value.kind, value.elementType, value.tensors.emplace_back(), elsewhere);
-        if (good) LS_CHECK_OK(find(value.tensors.back(), elsewhere));
+        if (!take(from, value.kind, value.elementType, value.tensors.emplace_back(), elsewhere)) return false;
+        found = find(value.tensors.back(), elsewhere);
+        return found.ok();
+    };
+    while (good && static_cast<int64_t>(value.tensors.size()) < count) {
+        if (isChapter(reader.bytes)) {
+            LS_TRY(good, forEachOfChapter(reader, takeOne));
+        } else {
+            good = takeOne(reader);
+        }
     }
+    LS_CHECK_OK(std::move(found));
+    good = good && static_cast<int64_t>(value.tensors.size()) == count;
     if (!good && !decodeOld(bytes, value)) return foreign();
     return value;
 }
@@ -298,11 +362,25 @@ template <typename Visit> void forEachElement(std::string_view encoded, Visit vi
     VariantValue header;
     int64_t count = 0;
     bool good = !encoded.empty() && takeHeader(reader, header, count);
-    for (int64_t i = 0; good && i < count; ++i) {
+    const auto takeOne = [&](Reader& from) {
         VariantTensor tensor;
         std::optional<ElementKey> elsewhere;
-        good = take(reader, header.kind, header.elementType, tensor, elsewhere);
-        if (good) visit(tensor, elsewhere);
+        if (!take(from, header.kind, header.elementType, tensor, elsewhere)) return false;
+        visit(tensor, elsewhere);
+        return true;
+    };
+    for (int64_t i = 0; good && i < count; ++i) {
+        if (!isChapter(reader.bytes)) {
+            good = takeOne(reader);
+            continue;
+        }
+        if (const size_t size = encodedElementSize(reader.bytes).value_or(0); size > sizeof(ElementKey)) {
+            Reader key{reader.bytes.substr(size - sizeof(ElementKey), sizeof(ElementKey))};
+            visit(VariantTensor(), std::optional(takeKey(key)));
+        }
+        const Result<bool> taken = forEachOfChapter(reader, takeOne);
+        good = taken.ok() && *taken;
+        i += kChapter - 1;
     }
 }
 

@@ -57,6 +57,11 @@ std::string encodeListElement(const VariantTensor& element, int64_t i);
 Result<VariantTensor> decodeListElement(std::string_view bytes, DType elementType);
 std::optional<size_t> encodedElementSize(std::string_view bytes);
 
+/// Of a long list (variant_format.h): the entry for the elements that are encoded in `elements`, whose shared element is `content`, and
+/// the encoded elements of an entry. Errors: execution, if they are gone.
+std::string encodeChapter(std::string_view elements, size_t elementSize, const ElementHandle& content);
+Result<Bytes> chapterElements(std::string_view entry, size_t elementSize);
+
 /// A tensor as an element of a variant.
 VariantTensor variantTensor(const Tensor& tensor);
 

@@ -103,7 +103,7 @@ HeldValues ofResource(const MachineState& state, int32_t handle, int64_t item)
         return holder.take("tensor array " + array->name + ": " + plural(static_cast<int64_t>(array->elements.size()), "tensor"));
     }
     if (const TensorStack* const stack = objects.objects().stack(handle)) {
-        for (size_t i = 0; i < stack->elements.size(); ++i) holder.add(place(i), stack->elements[i]);
+        for (size_t i = 0; i < stack->elements.size(); ++i) holder.add(place(i), stack->elements.at(i));
         return holder.take("stack " + stack->name + ": " + plural(static_cast<int64_t>(stack->elements.size()), "tensor"));
     }
     return holder.take("resource " + std::to_string(handle) + ", not created yet");

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace loopscope {
@@ -32,8 +33,14 @@ public:
     Status writeWithoutLast(const KernelArgs& args, int k) const;
 
 private:
-    /// Where element `i` begins, or the end (i = count()).
+    /// Where element `i`, which is in no chapter, begins, or the end (i = count()).
     Result<size_t> offsetOf(int64_t i) const;
+    Result<VariantTensor> elementOfChapter(int64_t i) const;
+    Result<bool> writeAsChapter(const KernelArgs& args, int k, const VariantTensor& element) const;
+    Status writeWithoutChapter(const KernelArgs& args, int k) const;
+    struct Change;
+    Status writeParts(const KernelArgs& args, int k, std::initializer_list<std::string_view> parts, const Change& change) const;
+    void finish(const KernelArgs& args, int k, const Change& change) const;
     /// What differs between this list and the one that is written.
     struct Change {
         int64_t index = 0;        ///< of the element that is set, appended, or taken off
@@ -48,11 +55,13 @@ private:
     Result<bool> bringUpToDate(const KernelArgs& args, int k, const Change& change) const;
     std::string_view encoded(int64_t i) const
     {
-        return m_bytes.substr(m_body + static_cast<size_t>(i * m_elementSize), static_cast<size_t>(m_elementSize));
+        return m_bytes.substr(m_body + static_cast<size_t>((i - m_first) * m_elementSize), static_cast<size_t>(m_elementSize));
     }
 
     std::string_view m_bytes;
-    size_t m_body = 0; ///< where elements begin
+    size_t m_head = 0;   ///< where the header ends
+    size_t m_body = 0;   ///< where elements begin, behind the chapters
+    int64_t m_first = 0; ///< the first one there
     DType m_elementType = DType::unknown;
     Shape m_elementShape;
     int64_t m_maxElements = -1, m_count = 0;

@@ -2,12 +2,14 @@
 
 #include "engine/kernels/cpu/tf_list_view.h"
 #include "engine/kernels/cpu/tf_support.h"
+#include "engine/kernels/resources.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <span>
 
 namespace loopscope {
 
@@ -59,17 +61,20 @@ Result<ListView> ListView::of(const KernelArgs& args, int i)
         !failed && elementType >= 0 && elementType <= static_cast<int64_t>(DType::mxint8) && list.m_count >= 0 && list.m_elementSize >= -1;
     if (!good) return damaged();
     list.m_elementType = static_cast<DType>(elementType);
-    list.m_body = at;
-    const auto size = static_cast<uint64_t>(list.m_elementSize);
-    const uint64_t elements = list.m_bytes.size() - at;
-    if (list.m_elementSize > 0 && (elements % size != 0 || elements / size != static_cast<uint64_t>(list.m_count))) return damaged();
+    list.m_head = list.m_body = at;
+    if (list.m_elementSize <= 0) return list;
+    const auto elements = static_cast<int64_t>(list.m_bytes.size() - at);
+    const int64_t chapters = chaptersIn(list.m_count, elements / list.m_elementSize);
+    if (elements % list.m_elementSize != 0 || chapters < 0) return damaged();
+    list.m_first = chapters * kChapter;
+    list.m_body += static_cast<size_t>(chapters * list.m_elementSize);
     return list;
 }
 
 Result<size_t> ListView::offsetOf(int64_t i) const
 {
     if (i == m_count) return m_bytes.size();
-    if (m_elementSize > 0) return m_body + static_cast<size_t>(i * m_elementSize);
+    if (m_elementSize > 0) return m_body + static_cast<size_t>((i - m_first) * m_elementSize);
     size_t at = m_body;
     for (int64_t e = 0; e < i; ++e) {
         const std::optional<size_t> size = encodedElementSize(m_bytes.substr(at));
@@ -81,8 +86,16 @@ Result<size_t> ListView::offsetOf(int64_t i) const
 
 Result<VariantTensor> ListView::element(int64_t i) const
 {
+    if (i < m_first) return elementOfChapter(i);
     LS_TRY(const size_t offset, offsetOf(i));
     return decodeListElement(m_bytes.substr(std::min(offset, m_bytes.size())), m_elementType);
+}
+
+Result<VariantTensor> ListView::elementOfChapter(int64_t i) const
+{
+    const auto size = static_cast<size_t>(m_elementSize);
+    LS_TRY(const Bytes elements, chapterElements(m_bytes.substr(m_head + static_cast<size_t>(i / kChapter) * size, size), size));
+    return decodeListElement({elements.as<char>() + static_cast<size_t>(i % kChapter) * size, size}, m_elementType);
 }
 
 namespace {
@@ -93,6 +106,15 @@ constexpr int64_t kMostRoom = 64 << 20; ///< bytes that a list may take with ele
 
 Status ListView::writeWith(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const
 {
+    if (i < m_first) { // nobody changes long lists in the middle, once they have grown
+        LS_TRY(VariantValue list, decodeVariant(m_bytes));
+        list.tensors[static_cast<size_t>(i)] = element;
+        return writeVariant(args, k, list);
+    }
+    if (i == m_count && i - m_first + 1 >= 2 * kChapter) {
+        LS_TRY(const bool isDone, writeAsChapter(args, k, element));
+        if (isDone) return {};
+    }
     const std::string bytes = encodeListElement(element, i);
     const auto size = static_cast<int64_t>(bytes.size());
     if (i < m_count && m_elementSize > 0 && m_elementSize < size && m_count <= kMostRoom / size) {
@@ -118,8 +140,39 @@ Status ListView::writeWithRoom(const KernelArgs& args, int k, int64_t i, const V
     return writeVariant(args, k, list);
 }
 
+/// Result `k` becomes this list with `element` behind the last, and the first elements that are in no chapter yet in one. False: they are
+/// not all elsewhere, and of one size; nothing was written.
+Result<bool> ListView::writeAsChapter(const KernelArgs& args, int k, const VariantTensor& element) const
+{
+    const std::string bytes = encodeListElement(element, m_count);
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (size != m_elementSize || !element.element) return false;
+    for (int64_t i = m_first; i < m_first + kChapter; ++i) {
+        int64_t kind = 0;
+        std::memcpy(&kind, encoded(i).data(), sizeof kind);
+        if ((kind & kElementElsewhere) == 0) return false;
+    }
+    const std::string_view elements = m_bytes.substr(m_body, static_cast<size_t>(size * kChapter));
+    LS_TRY(const ElementHandle content, args.runtime->resources().shareElement(std::as_bytes(std::span(elements)), true));
+    const std::string entry = encodeChapter(elements, static_cast<size_t>(size), content);
+    LS_TRY(const Change change, changeOf(m_count, bytes));
+    LS_CHECK_OK(writeParts(args, k, {m_bytes.substr(0, m_body), entry, m_bytes.substr(m_body + elements.size()), bytes}, change));
+    return true;
+}
+
+/// Result `k` becomes this list without its last element, and the elements of its last chapter are in none any more.
+Status ListView::writeWithoutChapter(const KernelArgs& args, int k) const
+{
+    const auto size = static_cast<size_t>(m_elementSize);
+    LS_TRY(const Bytes elements, chapterElements(m_bytes.substr(m_body - size, size), size));
+    LS_TRY(const Change change, changeOf(m_count - 1, {}));
+    const std::string_view left = m_bytes.substr(m_body, m_bytes.size() - m_body - size);
+    return writeParts(args, k, {m_bytes.substr(0, m_body - size), {elements.as<char>(), elements.size()}, left}, change);
+}
+
 Status ListView::writeWithoutLast(const KernelArgs& args, int k) const
 {
+    if (m_first > 0 && m_count - 1 - m_first < kChapter) return writeWithoutChapter(args, k);
     LS_TRY(const Change change, changeOf(m_count - 1, {}));
     return write(args, k, change);
 }
@@ -157,17 +210,19 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
     const int64_t size = m_elementSize;
     if (size < static_cast<int64_t>(kElementHeader) || change.elementSize != size) return false;
     const size_t elements = kListBlock + m_body;
-    const size_t total = elements + static_cast<size_t>(change.count * size);
+    const size_t total = elements + static_cast<size_t>((change.count - m_first) * size);
     LS_CHECK_OK(args.runtime->resize(out, Shape(), total));
     int32_t words[3];
     int64_t tail[3];
+    const size_t head = kListBlock + m_head;
     const auto look = [&] {
         std::memcpy(words, out.data, sizeof words);
-        std::memcpy(tail, out.data + elements - kVariantTail, sizeof tail);
-        return words[0] == 1 && words[1] == static_cast<int32_t>(kListBlock) && tail[1] == size && tail[0] > 0 &&
+        std::memcpy(tail, out.data + head - kVariantTail, sizeof tail);
+        return words[0] == 1 && words[1] == static_cast<int32_t>(kListBlock) && tail[1] == size && tail[0] > m_first &&
                tail[0] >= m_count - kMostBehind && tail[0] <= m_count + kMostBehind &&
-               words[2] == static_cast<int64_t>(elements) + tail[0] * size &&
-               std::memcmp(out.data + kListBlock, m_bytes.data(), m_body - kVariantTail) == 0;
+               words[2] == static_cast<int64_t>(elements) + (tail[0] - m_first) * size &&
+               std::memcmp(out.data + kListBlock, m_bytes.data(), m_head - kVariantTail) == 0 &&
+               std::memcmp(out.data + head, m_bytes.data() + m_head, m_body - m_head) == 0;
     };
     if (total < elements + static_cast<size_t>(size) || !look()) return false;
     const int64_t count = tail[0];
@@ -175,7 +230,7 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
         LS_CHECK_OK(args.runtime->resize(out, Shape(), static_cast<size_t>(words[2])));
         if (!look()) return false;
     }
-    const auto at = [&](int64_t i) { return reinterpret_cast<char*>(out.data) + elements + static_cast<size_t>(i * size); };
+    const auto at = [&](int64_t i) { return reinterpret_cast<char*>(out.data) + elements + static_cast<size_t>((i - m_first) * size); };
     const auto there = [&](int64_t i) { return hashIn({at(i), static_cast<size_t>(size)}); };
     auto hash = static_cast<uint64_t>(tail[2]);
     for (int64_t i = count; i < m_count; ++i) hash += hashIn(encoded(i));
@@ -183,7 +238,7 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
     int64_t other = -1; // one more element that may differ: loops go through lists in order
     for (const int64_t i : {change.index - 1, change.index + 1, change.index}) {
         if (hash == m_hash) break;
-        if (i < 0 || i >= std::min(count, m_count) || hash - there(i) + hashIn(encoded(i)) != m_hash) continue;
+        if (i < m_first || i >= std::min(count, m_count) || hash - there(i) + hashIn(encoded(i)) != m_hash) continue;
         hash = m_hash;
         other = i;
     }
@@ -195,6 +250,41 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
     return true;
 }
 
+namespace {
+
+Status checkSize(size_t total)
+{
+    if (total <= static_cast<size_t>(std::numeric_limits<int32_t>::max())) return {};
+    return Error(ErrorCode::execution, "the list is too long").found(std::to_string(total) + " bytes").expected("less than 2 GiB");
+}
+
+} // namespace
+
+/// The parts one behind the other, with the numbers of the header as `change` has them.
+Status ListView::writeParts(const KernelArgs& args, int k, std::initializer_list<std::string_view> parts, const Change& change) const
+{
+    size_t total = kListBlock;
+    for (const std::string_view part : parts) total += part.size();
+    LS_CHECK_OK(checkSize(total));
+    LS_CHECK_OK(args.runtime->resize(args.out(k), Shape(), total));
+    std::byte* to = args.out(k).data + kListBlock;
+    for (const std::string_view part : parts) {
+        if (!part.empty()) std::memcpy(to, part.data(), part.size());
+        to += part.size();
+    }
+    finish(args, k, change);
+    return {};
+}
+
+void ListView::finish(const KernelArgs& args, int k, const Change& change) const
+{
+    const Tensor& out = args.out(k);
+    const int32_t words[] = {1, kListBlock, static_cast<int32_t>(out.bytes)};
+    const int64_t tail[] = {change.count, change.elementSize, static_cast<int64_t>(change.hash)};
+    std::memcpy(out.data, words, sizeof words);
+    std::memcpy(out.data + kListBlock + m_head - kVariantTail, tail, sizeof tail);
+}
+
 Status ListView::write(const KernelArgs& args, int k, const Change& change) const
 {
     LS_TRY(const size_t begin, offsetOf(change.index));
@@ -202,22 +292,10 @@ Status ListView::write(const KernelArgs& args, int k, const Change& change) cons
     if (change.index < m_count) {
         LS_TRY(end, offsetOf(change.index + 1));
     }
-    const size_t total = kListBlock + m_bytes.size() - (end - begin) + change.element.size();
-    if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
-        return Error(ErrorCode::execution, "the list is too long").found(std::to_string(total) + " bytes").expected("less than 2 GiB");
+    LS_CHECK_OK(checkSize(kListBlock + m_bytes.size() - (end - begin) + change.element.size()));
     LS_TRY(const bool isThere, bringUpToDate(args, k, change));
-    if (!isThere) {
-        LS_CHECK_OK(args.runtime->resize(args.out(k), Shape(), total));
-        std::byte* to = args.out(k).data + kListBlock;
-        for (const std::string_view part : {m_bytes.substr(0, begin), change.element, m_bytes.substr(end)}) {
-            if (!part.empty()) std::memcpy(to, part.data(), part.size());
-            to += part.size();
-        }
-    }
-    const int32_t words[] = {1, kListBlock, static_cast<int32_t>(total)};
-    const int64_t tail[] = {change.count, change.elementSize, static_cast<int64_t>(change.hash)};
-    std::memcpy(args.out(k).data, words, sizeof words);
-    std::memcpy(args.out(k).data + kListBlock + m_body - kVariantTail, tail, sizeof tail);
+    if (!isThere) return writeParts(args, k, {m_bytes.substr(0, begin), change.element, m_bytes.substr(end)}, change);
+    finish(args, k, change);
     return {};
 }
 

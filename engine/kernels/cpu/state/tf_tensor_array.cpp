@@ -130,7 +130,7 @@ Status aggregate(TensorArray& array, int64_t index, StoredTensor& element, const
             to[i] = Element<T>::store(wrappingAdd(Element<T>::load(to[i]), Element<T>::load(value.as<T>()[i])));
         return {};
     })));
-    element.bytes = Bytes::copyOf(sum);
+    LS_TRY(element.bytes, keptCopy(sum));
     array.hasAggregated = true;
     return {};
 }
@@ -191,8 +191,8 @@ Result<StoredTensor> read(TensorArray& array, int64_t index, const Shape& wanted
         zeros.dtype = array.dtype;
         zeros.shape = shape;
         const auto count = static_cast<size_t>(shape.elementCount());
-        zeros.bytes = bitWidth(array.dtype) == 0 ? Bytes::copyOf(packStrings(std::vector<std::string>(count)))
-                                                 : Bytes::copyOf(std::vector<std::byte>(byteSize(array.dtype, shape.elementCount())));
+        zeros.bytes = KeptBytes::inHeap(bitWidth(array.dtype) == 0 ? packStrings(std::vector<std::string>(count))
+                                                                   : std::vector<std::byte>(byteSize(array.dtype, shape.elementCount())));
         element.value = zeros;
         element.written = true;
     }
@@ -200,7 +200,7 @@ Result<StoredTensor> read(TensorArray& array, int64_t index, const Shape& wanted
     element.read = true;
     if (array.clearsAfterRead) {
         element.cleared = true;
-        element.value.bytes = Bytes();
+        element.value.bytes = KeptBytes();
     }
     return value;
 }
@@ -283,11 +283,11 @@ Result<StoredTensor> rowsOf(const Tensor& tensor, int64_t begin, const Shape& sh
         LS_TRY(const auto strings, readStrings(tensor));
         std::vector<std::string> own;
         for (int64_t i = 0; i < count; ++i) own.emplace_back(strings[static_cast<size_t>(begin * each + i)]);
-        row.bytes = Bytes::copyOf(packStrings(own));
+        row.bytes = KeptBytes::inHeap(packStrings(own));
         return row;
     }
     const int64_t size = elementBytes(tensor);
-    row.bytes = Bytes::copyOf(tensor.data + begin * each * size, static_cast<size_t>(count * size));
+    LS_TRY(row.bytes, keptCopy(tensor.view().subspan(static_cast<size_t>(begin * each * size), static_cast<size_t>(count * size))));
     return row;
 }
 
@@ -437,8 +437,7 @@ Status runPush(const KernelArgs& args)
     if (stack->maxSize >= 0 && static_cast<int64_t>(stack->elements.size()) >= stack->maxSize)
         return invalidArgument("Stack[" + stack->name + "] overflowed its max_size (" + std::to_string(stack->maxSize) + ")");
     LS_TRY(KeptBytes kept, keptCopy(value.view()));
-    stack->elements.push_back({value.dtype, value.shape, std::move(kept), -1});
-    stack->elements.back().origin = args.runtime->resources().iterationTick();
+    stack->elements.push({value.dtype, value.shape, std::move(kept), args.runtime->resources().iterationTick()});
     return tfCopy(args, 0, value, value.shape);
 }
 
@@ -446,8 +445,7 @@ Status runPop(const KernelArgs& args)
 {
     LS_TRY(TensorStack* const stack, stackOf(args));
     if (stack->elements.empty()) return invalidArgument("Stack[" + stack->name + "] is empty when calling Pop().");
-    const StoredTensor value = std::move(stack->elements.back());
-    stack->elements.pop_back();
+    const StoredTensor value = stack->elements.pop();
     if (value.dtype != args.out(0).dtype)
         return invalidArgument("Must have type " + std::string(tfTypeName(value.dtype)) + " but got " +
                                std::string(tfTypeName(args.out(0).dtype)));
