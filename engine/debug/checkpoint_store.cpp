@@ -10,14 +10,15 @@ constexpr int kMaxDoublings = 30;
 constexpr uint64_t kBlockOverhead = 96;  ///< of an allocation, its owner's counter and rounding up
 constexpr uint64_t kEntryOverhead = 160; ///< of a place in the tables
 
-template <typename Visit> void forEachValue(const MachineState& state, Visit visit)
+/// `State`: MachineState, const or not.
+template <typename State, typename Visit> void forEachValue(State& state, Visit visit)
 {
-    for (const FrameState& frame : state.frames) {
-        for (const ValueState& value : frame.values) visit(value);
-        for (const ValueState& value : frame.carried) visit(value);
+    for (auto& frame : state.frames) {
+        for (auto& value : frame.values) visit(value);
+        for (auto& value : frame.carried) visit(value);
     }
-    for (const auto& [graph, value] : state.variables) visit(value);
-    for (const ValueState& token : state.tokens) visit(token);
+    for (auto& [graph, value] : state.variables) visit(value);
+    for (auto& token : state.tokens) visit(token);
 }
 
 uint64_t blockBytes(const ValueState& value) { return value.bytes.size() + kBlockOverhead; }
@@ -46,48 +47,99 @@ uint64_t CheckpointStore::cost(const MachineState& state) const
 {
     uint64_t total = ownBytes(state);
     forEachValue(state, [&](const ValueState& value) {
-        if (!value.bytes.empty() && !m_blocks.contains(value.bytes.data())) total += blockBytes(value);
+        const std::byte* const data = value.bytes.data();
+        if (!value.bytes.empty() && !m_blocks.contains(data) && !m_keptOfLast.contains(data)) total += blockBytes(value);
     });
     return total;
 }
 
-void CheckpointStore::hold(const MachineState& state)
+void CheckpointStore::hold(const void* block, uint64_t bytes)
 {
-    m_bytes += ownBytes(state);
-    forEachValue(state, [&](const ValueState& value) {
-        if (value.bytes.empty()) return;
-        Block& block = m_blocks[value.bytes.data()];
-        if (block.uses++ > 0) return;
-        block.bytes = blockBytes(value);
-        m_bytes += block.bytes;
-    });
+    Block& held = m_blocks[block];
+    if (held.uses++ > 0) return;
+    held.bytes = bytes;
+    m_bytes += bytes;
 }
 
-void CheckpointStore::release(const MachineState& state)
+void CheckpointStore::release(const void* block)
 {
-    m_bytes -= ownBytes(state);
-    forEachValue(state, [&](const ValueState& value) {
-        if (value.bytes.empty()) return;
-        const auto found = m_blocks.find(value.bytes.data());
-        if (--found->second.uses > 0) return;
-        m_bytes -= found->second.bytes;
-        m_blocks.erase(found);
+    const auto found = m_blocks.find(block);
+    if (--found->second.uses > 0) return;
+    m_bytes -= found->second.bytes;
+    m_blocks.erase(found);
+}
+
+void CheckpointStore::hold(const Entry& entry)
+{
+    m_bytes += ownBytes(*entry.state);
+    forEachValue(*entry.state, [&](const ValueState& value) {
+        if (!value.bytes.empty()) hold(value.bytes.data(), blockBytes(value));
     });
+    for (const KeptValue& value : entry.kept) hold(&*value.bytes, value.bytes->bytes.size() + kBlockOverhead);
+}
+
+void CheckpointStore::release(const Entry& entry)
+{
+    m_bytes -= ownBytes(*entry.state);
+    forEachValue(*entry.state, [&](const ValueState& value) {
+        if (!value.bytes.empty()) release(value.bytes.data());
+    });
+    for (const KeptValue& value : entry.kept) release(&*value.bytes);
+}
+
+/// The state without the bytes of large values, which are in `kept`; the state itself, where nothing swaps, or there is no room on disk.
+SharedState CheckpointStore::withoutLarge(const SharedState& state, std::vector<KeptValue>& kept)
+{
+    if (!isSwapping()) return state;
+    std::unordered_map<const void*, ElementHandle> known;
+    auto less = std::make_shared<MachineState>(*state);
+    size_t number = 0;
+    forEachValue(*less, [&](ValueState& value) {
+        const size_t at = number++;
+        if (value.bytes.size() <= kLeastKept) return;
+        const std::byte* const data = value.bytes.data();
+        ElementHandle& handle = known[data];
+        if (const auto found = m_keptOfLast.find(data); !handle && found != m_keptOfLast.end()) handle = found->second;
+        if (!handle) {
+            Result<ElementHandle> element = shareElement(value.bytes.view());
+            if (!element.ok()) return;
+            handle = std::move(element).value();
+        }
+        kept.push_back({at, handle});
+        value.bytes = {};
+    });
+    m_last = state; // as long as it is there, nobody else's bytes lie where its bytes do
+    std::erase_if(known, [](const auto& each) { return !each.second; });
+    m_keptOfLast = std::move(known);
+    return kept.empty() ? state : less;
+}
+
+SharedState CheckpointStore::whole(const Entry& entry)
+{
+    if (entry.kept.empty()) return entry.state;
+    auto state = std::make_shared<MachineState>(*entry.state);
+    size_t number = 0, next = 0;
+    forEachValue(*state, [&](ValueState& value) {
+        const size_t at = number++;
+        if (next == entry.kept.size() || entry.kept[next].number != at) return;
+        value.bytes = Bytes::copyOf(entry.kept[next++].bytes->bytes.pinned().view());
+    });
+    return state;
 }
 
 CheckpointStore::Entry& CheckpointStore::place(const Key& key, const SharedState& state)
 {
     Entry& entry = m_states[key];
     if (!entry.state) {
-        entry.state = state;
-        hold(*state);
+        entry.state = withoutLarge(state, entry.kept);
+        hold(entry);
     }
     return entry;
 }
 
 void CheckpointStore::drop(std::map<Key, Entry>::iterator entry)
 {
-    release(*entry->second.state);
+    release(entry->second);
     m_states.erase(entry);
 }
 
@@ -188,7 +240,7 @@ CheckpointStore::Found CheckpointStore::atOrBefore(TimelineId line, Tick tick) c
     if (after == m_states.begin()) return {};
     --after;
     if (after->first.first != line) return {};
-    return {after->first.second, after->second.state};
+    return {after->first.second, whole(after->second)};
 }
 
 std::vector<CheckpointStore::Found> CheckpointStore::between(TimelineId line, Tick from, Tick to) const
@@ -223,6 +275,8 @@ void CheckpointStore::clear()
     m_states.clear();
     m_ring.clear();
     m_blocks.clear();
+    m_last = nullptr;
+    m_keptOfLast.clear();
     m_bytes = m_undoBytes = 0;
     m_checkpoints = 0;
     m_doublings = 0;

@@ -1,9 +1,11 @@
 // Saved machine states of all timelines of a session within one budget of bytes: checkpoints, spread evenly over running time, and the
-// undo ring, the stops that were visited last. Bytes that states share count once.
+// undo ring, the stops that were visited last. Bytes that states share count once. Where `--memory` lets values go to disk, the large
+// values of saved states may, too.
 #pragma once
 
 #include "engine/debug/timeline_info.h"
 #include "engine/exec/machine_state.h"
+#include "engine/tensor/shared_elements.h"
 
 #include <cstdint>
 #include <deque>
@@ -25,7 +27,7 @@ public:
 
     struct Found {
         Tick tick = 0;
-        SharedState state;         ///< null: none
+        SharedState state;         ///< null: none. Of between(): large values may be without their bytes
         bool isCheckpoint = false; ///< not only of the undo ring
     };
 
@@ -53,8 +55,14 @@ public:
 
 private:
     using Key = std::pair<TimelineId, Tick>; ///< timeline, tick
+    /// A large value of a state, by its number among all, and its bytes, which may be on disk.
+    struct KeptValue {
+        size_t number = 0;
+        ElementHandle bytes;
+    };
     struct Entry {
-        SharedState state;
+        SharedState state;           ///< without what is in `kept`
+        std::vector<KeptValue> kept; ///< nothing, unless values swap
         bool checkpoint = false;
         bool undo = false;
         int64_t gapNs = 0; ///< checkpoints: running time since the one before
@@ -71,13 +79,19 @@ private:
     Entry& place(const Key& key, const SharedState& state);
     void drop(std::map<Key, Entry>::iterator entry);
     uint64_t cost(const MachineState& state) const;
-    void hold(const MachineState& state);
-    void release(const MachineState& state);
+    void hold(const Entry& entry);
+    void release(const Entry& entry);
+    void hold(const void* block, uint64_t bytes);
+    void release(const void* block);
+    SharedState withoutLarge(const SharedState& state, std::vector<KeptValue>& kept);
+    static SharedState whole(const Entry& entry);
 
     TimelineBudget m_budget;
     std::map<Key, Entry> m_states;
     std::deque<Key> m_ring;                          ///< oldest first
     std::unordered_map<const void*, Block> m_blocks; ///< bytes behind values, by address
+    SharedState m_last; ///< the state that was kept last, as it was given: what the next one shares with it is kept already
+    std::unordered_map<const void*, ElementHandle> m_keptOfLast; ///< by address of the bytes
     uint64_t m_bytes = 0;
     uint64_t m_undoBytes = 0; ///< of states of the ring alone, as if they shared nothing newer
     size_t m_checkpoints = 0;

@@ -1,6 +1,9 @@
 // What a timeline promises besides right states: undo without re-execution, budgets, reports of nondeterminism, errors, observers.
+#include "converters/lsir/lsir.h"
+#include "engine/base/swapped_bytes.h"
 #include "engine/debug/timeline.h"
 #include "engine/exec/machine_state.h"
+#include "engine/exec/make_executor.h"
 #include "tests/unit/debug/timeline_models.h"
 
 #include <gmock/gmock.h>
@@ -67,6 +70,61 @@ TEST(Timeline, goesToTheInnermostStopOfAStep)
     }
     EXPECT_OK(timeline.goToStep(1'000'000));
     EXPECT_TRUE(timeline.finished());
+}
+
+constexpr const char* kLarge = R"(lsir 1
+model tf producer=2474
+graph main {
+  zero = Const() dtype=i32 value=i32[] 0 : i32[]
+  n = Const() dtype=i32 value=i32[] 600 : i32[]
+  dims = Const() dtype=i32 value=i32[1] [16384] : i32[1]
+  half = Const() dtype=f32 value=f32[] 0.5 : f32[]
+  x = Fill(dims, half) T=f32 index_type=i32 : f32[16384]
+  loop = While(zero, n, x) T=[i32, i32, f32] body=@step cond=@more : (i32[], i32[], f32[16384])
+  return y=loop:2
+}
+graph more(i: i32[], n: i32[], x: f32[16384]) {
+  go = Less(i, n) T=i32 : bool[]
+  return go=go
+}
+graph step(i: i32[], n: i32[], x: f32[16384]) {
+  one = Const() dtype=i32 value=i32[] 1 : i32[]
+  next = AddV2(i, one) T=i32 : i32[]
+  s = Sin(x) T=f32 : f32[16384]
+  return i=next, n=n, x=s
+}
+)";
+
+TEST(Timeline, largeValuesOfSavedStatesMayLieOnDisk)
+{
+    const Result<Model> model = modelFromText(kLarge, "test");
+    ASSERT_TRUE(model.ok());
+    const auto made = [&] { return std::move(makeExecutor(*model, GraphId(0))).value(); };
+    const auto plain = made();
+    EXPECT_OK(plain->start());
+    std::vector<uint64_t> hashes = {plain->snapshot().hash()};
+    while (!plain->position().finished) {
+        EXPECT_OK(plain->step());
+        hashes.push_back(plain->snapshot().hash());
+    }
+    setSwapping(1, "/var/tmp"); // 32 MiB stay in memory
+    {
+        const auto executor = made();
+        TimelineBudget budget;
+        budget.undoStates = 100'000;
+        Timeline timeline(*executor, budget);
+        EXPECT_OK(timeline.start());
+        while (!timeline.finished()) EXPECT_OK(timeline.forward());
+        EXPECT_GE(timeline.savedBytes(), uint64_t{30} << 20);
+        EXPECT_LE(swapShares().inMemory, uint64_t{40} << 20);
+        int64_t tick = std::ssize(hashes) - 1;
+        for (int k = 0; k < 60 && tick > 0; ++k, tick -= 41) {
+            EXPECT_OK(timeline.goTo(tick));
+            ASSERT_EQ(executor->snapshot().hash(), hashes[static_cast<size_t>(tick)]) << tick;
+        }
+        EXPECT_GE(swapShares().inMemory + swapShares().onDisk, uint64_t{24} << 20);
+    }
+    setSwapping(0, "");
 }
 
 TEST(Timeline, editsForkAndBothBranchesStay)
