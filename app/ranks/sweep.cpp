@@ -82,6 +82,7 @@ public:
     {
         std::iota(m_waiting.begin(), m_waiting.end(), size_t{0});
         std::ranges::stable_sort(m_waiting, [&](size_t a, size_t b) { return jobs[a].cost > jobs[b].cost; });
+        for (const CaseJob& job : jobs) m_waitingCost += job.cost;
     }
 
     Status look(std::deque<size_t>& queue, const Finished& finished) override
@@ -153,19 +154,25 @@ private:
         m_wants.erase(rank);
         const size_t count = m_given[rank].size();
         m_waiting.insert(m_waiting.begin(), m_given[rank].begin(), m_given[rank].end());
+        for (const size_t job : m_given[rank]) m_waitingCost += m_jobs[job].cost;
         m_given[rank].clear();
         m_tellLost("rank " + std::to_string(rank) + " " + why +
                    (count > 0 ? "; its cases (" + std::to_string(count) + ") are run again" : ""));
     }
 
+    /// A part of what is left, by cost: a dear job goes alone, cheap ones together.
     std::vector<uint32_t> next(size_t rank)
     {
-        const size_t share = m_waiting.size() / (4 * m_given.size());
+        const uint64_t share = m_waitingCost / (4 * m_given.size());
         std::vector<uint32_t> jobs;
-        for (size_t count = std::clamp<size_t>(share, 1, kMostAtOnce); count > 0 && !m_waiting.empty(); --count) {
-            jobs.push_back(static_cast<uint32_t>(m_waiting.front()));
-            m_given[rank].insert(m_waiting.front());
+        for (uint64_t taken = 0; jobs.size() < kMostAtOnce && !m_waiting.empty();) {
+            const size_t job = m_waiting.front();
+            taken += m_jobs[job].cost;
+            if (!jobs.empty() && taken > share) break;
+            jobs.push_back(static_cast<uint32_t>(job));
+            m_given[rank].insert(job);
             m_waiting.pop_front();
+            m_waitingCost -= m_jobs[job].cost;
         }
         return jobs;
     }
@@ -184,6 +191,7 @@ private:
     const std::vector<CaseJob>& m_jobs;
     std::function<void(const std::string&)> m_tellLost;
     std::deque<size_t> m_waiting; ///< nobody runs them
+    uint64_t m_waitingCost = 0;   ///< of all of them
     std::vector<bool> m_isDone;
     std::vector<std::set<size_t>> m_given; ///< by rank: what it runs
     std::vector<bool> m_isGone;
