@@ -6,6 +6,7 @@
 #include <QJsonArray>
 #include <QKeySequenceEdit>
 #include <QMenu>
+#include <QScrollBar>
 #include <QTableWidget>
 #include <QToolButton>
 
@@ -316,6 +317,7 @@ private slots:
         const QStringList rows = viewer::testing::rowsOf(tree);
         QVERIFY(rows.contains("Step over | F10 | n | next"));
         QVERIFY(rows.contains("Minimap | Ctrl+M |  | "));
+        QTRY_COMPARE(tree->horizontalScrollBar()->maximum(), 0); // no column is cut
     }
 };
 

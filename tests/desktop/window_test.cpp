@@ -127,6 +127,12 @@ private slots:
         trigger("nextNaN");
         QVERIFY(stop().report.has(StopCause::nan) || stop().report.has(StopCause::breakpoint));
         QVERIFY(m_window->addressBar()->address().contains("@7"));
+        execute("delete");
+        execute("run");
+        QVERIFY(stop().finished);
+        trigger("nextNaN"); // at the end of a run it is the first one of the next
+        QVERIFY(!stop().finished);
+        QVERIFY(m_window->addressBar()->address().contains("@7"));
     }
 
     void withoutInputsNoBreakpointIsLeftBehind()

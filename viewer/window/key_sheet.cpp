@@ -11,6 +11,8 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace loopscope::viewer {
 
 QString keyContextTitle(const QString& context)
@@ -26,7 +28,6 @@ void showKeySheet(MainWindow& window)
     sheet->setObjectName("keySheet");
     sheet->setWindowTitle(QObject::tr("Keys · Loopscope"));
     sheet->setAttribute(Qt::WA_DeleteOnClose);
-    sheet->resize(720, 640);
     auto* const column = new QVBoxLayout(sheet);
     column->setContentsMargins(12, 12, 12, 12);
     column->setSpacing(8);
@@ -70,7 +71,12 @@ void showKeySheet(MainWindow& window)
         item->setFont(3, Theme::instance().font(FontUse::value));
     }
     tree->expandAll();
-    for (int i = 0; i < 3; ++i) tree->resizeColumnToContents(i);
+    int wide = 48; // margins, frame and scroll bar
+    for (int i = 0; i < tree->columnCount(); ++i) {
+        tree->resizeColumnToContents(i);
+        wide += tree->columnWidth(i);
+    }
+    sheet->resize(std::clamp(wide, 720, std::max(720, window.width() - 48)), Theme::instance().barHeight(640));
     column->addWidget(tree, 1);
     QObject::connect(field, &QLineEdit::textChanged, tree, [tree](const QString& text) {
         for (int i = 0; i < tree->topLevelItemCount(); ++i) {

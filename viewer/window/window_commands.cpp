@@ -278,10 +278,10 @@ void WindowCommands::addMoves()
     to["previousWrite"] = write(HistoryQuery::lastWrite);
     to["nextWrite"] = write(HistoryQuery::nextWrite);
     to["nextNaN"] = with([this] {
-        const bool started = document().stop()->started;
-        if (!started && needsInputs()) return; // nor is a breakpoint left behind
+        const bool anew = !document().stop()->started || document().stop()->finished; // behind the end there is none: the first one
+        if (anew && needsInputs()) return; // nor is a breakpoint left behind
         perform(nanOnce());
-        perform(started ? Request(request::Resume()) : Request(request::Begin()));
+        perform(anew ? Request(request::Begin()) : Request(request::Resume()));
     });
     to["previousNaN"] = with([this] {
         perform(nanOnce());
