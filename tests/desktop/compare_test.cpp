@@ -41,6 +41,25 @@ private slots:
         QCOMPARE(stop().position.step, int64_t(1)); // before it runs
     }
 
+    /// The key for the next difference compares first where that was not done yet, and puts no empty panel in the place of a side.
+    void theNextDifferenceIsLookedForByComparing()
+    {
+        open("layers_int8.lsir", {{"x", "[1,-0.5,0.8,0.3]"}});
+        m_window->compareWith("samples/text/layers_float.lsir");
+        settle();
+        const CompareDesk& desk = CompareDesk::of(*m_window->document());
+        execute("input x=[0.5,0.25,-1,0]");
+        QCOMPARE(static_cast<int>(desk.stage()), static_cast<int>(CompareDesk::Stage::notRun));
+        trigger("nextFinding");
+        QCOMPARE(static_cast<int>(desk.stage()), static_cast<int>(CompareDesk::Stage::ready));
+        open("collatz.lsir", {{"x", "27"}});
+        m_window->compareWith("samples/text/collatz.lsir");
+        settle();
+        trigger("nextFinding");
+        QVERIFY(!m_window->area()->isOpen("panelProblems"));
+        QVERIFY(m_window->area()->panel("panelCompareA")->isVisible());
+    }
+
     void missingInputsAreFilledAndSaid()
     {
         open("layers_int8.lsir");

@@ -193,7 +193,8 @@ public:
     QWidget* focusTarget() override { return m_view; }
     bool command(const QString& id) override
     {
-        if (id == QLatin1String("compare")) m_desk.compare();
+        const bool asks = id == QLatin1String("nextFinding") || id == QLatin1String("previousFinding");
+        if (id == QLatin1String("compare") || (asks && m_desk.stage() == CompareDesk::Stage::notRun)) m_desk.compare();
         else if (id == QLatin1String("nextFinding")) return find(1);
         else if (id == QLatin1String("previousFinding")) return find(-1);
         else return false;

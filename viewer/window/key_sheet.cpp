@@ -76,6 +76,7 @@ void showKeySheet(MainWindow& window)
         tree->resizeColumnToContents(i);
         wide += tree->columnWidth(i);
     }
+    tree->setColumnWidth(tree->columnCount() - 1, 60); // it takes what is left
     sheet->resize(std::clamp(wide, 720, std::max(720, window.width() - 48)), Theme::instance().barHeight(640));
     column->addWidget(tree, 1);
     QObject::connect(field, &QLineEdit::textChanged, tree, [tree](const QString& text) {

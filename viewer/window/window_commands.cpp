@@ -279,7 +279,7 @@ void WindowCommands::addMoves()
     to["nextWrite"] = write(HistoryQuery::nextWrite);
     to["nextNaN"] = with([this] {
         const bool anew = !document().stop()->started || document().stop()->finished; // behind the end there is none: the first one
-        if (anew && needsInputs()) return; // nor is a breakpoint left behind
+        if (anew && needsInputs()) return;                                            // nor is a breakpoint left behind
         perform(nanOnce());
         perform(anew ? Request(request::Begin()) : Request(request::Resume()));
     });
@@ -360,6 +360,8 @@ void WindowCommands::addPlaces()
             Panel* const focus = area().focusPanel();
             if (focus && focus->objectName() == "panelRewrites" && focus->command(which)) return;
             if (m_window.task() == Task::compare && m_window.panelCommand("panelDifferences", which)) return;
+            if (m_window.task() == Task::compare && document().problems().empty()) // no panel in the place of a side to say so
+                return m_window.status()->say(tr("nothing differs beyond the limit, and there are no problems"));
             area().show("panelProblems", false);
             m_window.panelCommand("panelProblems", which);
         });
