@@ -45,10 +45,10 @@ private slots:
     void theNextDifferenceIsLookedForByComparing()
     {
         open("layers_int8.lsir", {{"x", "[1,-0.5,0.8,0.3]"}});
-        m_window->compareWith("samples/text/layers_float.lsir");
+        execute("against samples/text/layers_float.lsir");
+        m_window->setTask(Task::compare);
         settle();
         const CompareDesk& desk = CompareDesk::of(*m_window->document());
-        execute("input x=[0.5,0.25,-1,0]");
         QCOMPARE(static_cast<int>(desk.stage()), static_cast<int>(CompareDesk::Stage::notRun));
         trigger("nextFinding");
         QCOMPARE(static_cast<int>(desk.stage()), static_cast<int>(CompareDesk::Stage::ready));

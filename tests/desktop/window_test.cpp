@@ -286,6 +286,23 @@ private slots:
         QVERIFY(!m_window->area()->isOpen("panelStructured"));
     }
 
+    void aWindowThatShrinksKeepsTheGraphWide()
+    {
+        m_window->resize(1440, 900);
+        open("collatz.lsir", {{"x", "27"}});
+        for (const char* const task : {"task.1", "task.2"}) {
+            m_window->resize(1440, 900);
+            m_window->run(task);
+            m_window->resize(960, 600);
+            settle();
+            const int graph = m_window->area()->panel("panelGraph")->width();
+            QVERIFY2(graph >= 476, qPrintable(QString("%1 in %2").arg(graph).arg(task))); // 480 with its borders
+        }
+        m_window->resize(1440, 900);
+        settle();
+        QCOMPARE(m_window->area()->panel("panelListing")->parentWidget()->width() > 400, true); // and back
+    }
+
     void barsHaveTheSizesOfTheDrawing()
     {
         QCOMPARE(m_window->findChild<QWidget*>("menuBar")->height(), 24);

@@ -170,7 +170,7 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
         m_root->show();
     }
     m_spread = false;
-    spread(m_root, {}, size() - QSize(2 * kGap, 2 * kGap));
+    spread(m_root, size() - QSize(2 * kGap, 2 * kGap));
     for (const QJsonValue& value : arrangement["windows"].toArray()) {
         const QJsonObject window = value.toObject();
         const QJsonArray tabs = window["tabs"].toArray(), rect = window["rect"].toArray();
@@ -183,9 +183,22 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
     }
 }
 
+void PanelArea::draw(const QJsonObject& drawn)
+{
+    const auto adopt = [](auto&& self, QWidget* node, const QJsonObject& part) -> void {
+        auto* const splitter = qobject_cast<QSplitter*>(node);
+        const QJsonArray parts = part["parts"].toArray();
+        if (!splitter || parts.size() != splitter->count()) return; // somebody has moved things there
+        splitter->setProperty("wanted", part["sizes"].toArray().toVariantList());
+        for (int i = 0; i < splitter->count(); ++i) self(self, splitter->widget(i), parts[i].toObject());
+    };
+    adopt(adopt, m_root, drawn);
+    spread(m_root, size() - QSize(2 * kGap, 2 * kGap));
+}
+
 /// Gives every part the size that it was drawn with, and the rest to the part that stretches. Where that would be less than half of what
 /// was drawn for it, all parts shrink alike.
-void PanelArea::spread(QWidget* node, const QJsonObject& wanted, QSize size)
+void PanelArea::spread(QWidget* node, QSize size)
 {
     auto* const splitter = qobject_cast<QSplitter*>(node);
     if (!splitter || size.width() <= 0 || size.height() <= 0) return;
@@ -208,14 +221,14 @@ void PanelArea::spread(QWidget* node, const QJsonObject& wanted, QSize size)
     splitter->resize(size);
     splitter->setSizes(sizes);
     for (int i = 0; i < splitter->count(); ++i)
-        spread(splitter->widget(i), wanted, across ? QSize(sizes[i], size.height()) : QSize(size.width(), sizes[i]));
+        spread(splitter->widget(i), across ? QSize(sizes[i], size.height()) : QSize(size.width(), sizes[i]));
 }
 
 void PanelArea::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     // Splitters share out what they get in proportion when they are laid out first; ours have exact sizes.
-    if (!m_spread) spread(m_root, {}, size() - QSize(2 * kGap, 2 * kGap));
+    if (!m_spread) spread(m_root, size() - QSize(2 * kGap, 2 * kGap));
     if (isVisible()) m_spread = true;
 }
 

@@ -33,6 +33,8 @@ public:
 
     /// `home` is what "Reset arrangement" goes back to, and where panels come back that were closed.
     void arrange(const QJsonObject& arrangement, const QJsonObject& home);
+    /// Other sizes for the same parts, as for a window of another width.
+    void draw(const QJsonObject& drawn);
     QJsonObject arrangement() const;
     void reset() { arrange(m_home, m_home); }
 
@@ -74,7 +76,7 @@ private:
     void takeOut(Panel* panel);
     void prune(PanelStrip* strip);
     void clear();
-    void spread(QWidget* node, const QJsonObject& wanted, QSize size);
+    void spread(QWidget* node, QSize size);
     void showMenu(Panel* panel, const QPoint& global);
 
     Factory m_factory;

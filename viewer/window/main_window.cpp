@@ -364,11 +364,13 @@ void MainWindow::resizeEvent(QResizeEvent* event)
 {
     QMainWindow::resizeEvent(event);
     const auto columns = [](int width) { return width >= 2200 ? 2 : width >= 1600 ? 1 : 0; };
-    // A window that grows past a threshold gets another column, unless its user has moved things.
-    if (m_document && task() == Task::debug && !m_sheet->arrangementTouched && columns(event->oldSize().width()) != columns(width()) &&
-        m_settings.value("arrangements").toObject()[taskKey(m_sheet->task, m_document)].toObject().isEmpty())
-        m_area->arrange(drawnArrangement(m_sheet->task, isDataflow(m_document), width()),
-                        drawnArrangement(m_sheet->task, isDataflow(m_document), width()));
+    if (!m_document || m_sheet->arrangementTouched ||
+        !m_settings.value("arrangements").toObject()[taskKey(m_sheet->task, m_document)].toObject().isEmpty())
+        return; // its user has moved things
+    // A window that grows past a threshold gets another column; in a narrow one it is not the graph that becomes smaller first.
+    const auto drawn = [this](int width) { return drawnArrangement(m_sheet->task, isDataflow(m_document), width); };
+    if (task() == Task::debug && columns(event->oldSize().width()) != columns(width())) m_area->arrange(drawn(width()), drawn(width()));
+    else if (drawn(event->oldSize().width()) != drawn(width())) m_area->draw(drawn(width()));
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
