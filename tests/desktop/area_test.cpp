@@ -99,6 +99,8 @@ private slots:
         QVERIFY(!strips.isEmpty());
         for (PanelStrip* const a : strips) {
             QVERIFY2(m_area->rect().contains(rectIn(m_area, a)), qPrintable(a->current()->objectName()));
+            const auto* const tabs = a->findChild<QTabBar*>();
+            QVERIFY2(tabs->width() >= tabs->tabRect(0).width(), qPrintable(a->current()->objectName()));
             QVERIFY(a->width() >= 160 && a->height() >= 96);
             for (PanelStrip* const b : strips)
                 if (a != b) QVERIFY(!rectIn(m_area, a).intersects(rectIn(m_area, b)));

@@ -44,14 +44,21 @@ private slots:
     /// The key for the next difference compares first where that was not done yet, and puts no empty panel in the place of a side.
     void theNextDifferenceIsLookedForByComparing()
     {
-        open("layers_int8.lsir", {{"x", "[1,-0.5,0.8,0.3]"}});
-        execute("against samples/text/layers_float.lsir");
+        app::Arguments arguments; // as `loopscope gui layers_int8.lsir --against layers_float.lsir`
+        arguments.set("input", {"x=[1,-0.5,0.8,0.3]"});
+        arguments.set("against", {"samples/text/layers_float.lsir"});
+        m_window.reset();
+        m_services = std::make_unique<app::DesktopServices>(arguments);
+        m_window = std::make_unique<MainWindow>(*m_services, MainWindow::Folders{m_folder->path() + "/settings.json", m_folder->path()});
+        m_window->show();
+        open("layers_int8.lsir");
         m_window->setTask(Task::compare);
         settle();
         const CompareDesk& desk = CompareDesk::of(*m_window->document());
         QCOMPARE(static_cast<int>(desk.stage()), static_cast<int>(CompareDesk::Stage::notRun));
         trigger("nextFinding");
         QCOMPARE(static_cast<int>(desk.stage()), static_cast<int>(CompareDesk::Stage::ready));
+        restart();
         open("collatz.lsir", {{"x", "27"}});
         m_window->compareWith("samples/text/collatz.lsir");
         settle();

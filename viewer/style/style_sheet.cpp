@@ -16,6 +16,8 @@ constexpr const char* kSheet = R"(
 QMainWindow, QDialog { background: @window; }
 QToolTip { background: @raised; color: @text; border: 1px solid @line2; padding: 3px 6px; }
 
+#panelScroll, #panelScroll > #qt_scrollarea_viewport { background: transparent; }
+
 QMenuBar { background: @window; padding: 0 4px; }
 QMenuBar::item { padding: 4px 8px; background: transparent; border-radius: 4px; }
 QMenuBar::item:selected, QMenuBar::item:pressed { background: @accentWeak; color: @text; }

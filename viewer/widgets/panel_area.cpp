@@ -9,6 +9,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <numeric>
 
 namespace loopscope::viewer {
@@ -105,25 +106,26 @@ PanelStrip* PanelArea::newStrip()
     return strip;
 }
 
-QWidget* PanelArea::build(const QJsonObject& node)
+/// Strips and splitters without their panels: these follow once all is in its place, since moving them costs most.
+QWidget* PanelArea::build(const QJsonObject& node, std::vector<Filling>& fillings)
 {
     if (node.contains("tabs")) {
-        PanelStrip* strip = nullptr;
+        Filling filling;
         for (const QJsonValue& name : node["tabs"].toArray()) {
             Panel* const tab = panel(name.toString());
-            if (!tab || stripOf(tab)) continue;
-            if (!strip) strip = newStrip();
-            strip->add(tab);
+            const auto holds = [&](const Filling& other) { return std::ranges::find(other.panels, tab) != other.panels.end(); };
+            if (tab && !holds(filling) && std::ranges::none_of(fillings, holds)) filling.panels.push_back(tab);
         }
-        if (strip)
-            if (Panel* const front = panel(node["current"].toString())) strip->setCurrent(front);
-        return strip;
+        if (filling.panels.empty()) return nullptr;
+        filling.strip = newStrip();
+        filling.front = panel(node["current"].toString());
+        return fillings.emplace_back(std::move(filling)).strip;
     }
     QList<QWidget*> parts;
     QList<int> indices;
     const QJsonArray wanted = node["parts"].toArray(), drawn = node["sizes"].toArray(); // a file may give sizes for some
     for (int i = 0; i < wanted.size(); ++i)
-        if (QWidget* const part = build(wanted[i].toObject())) {
+        if (QWidget* const part = build(wanted[i].toObject(), fillings)) {
             parts.append(part);
             indices.append(i);
         }
@@ -149,11 +151,7 @@ QWidget* PanelArea::build(const QJsonObject& node)
 void PanelArea::clear()
 {
     for (const auto& [name, panel] : m_panels)
-        if (PanelStrip* const strip = stripOf(panel)) {
-            strip->take(panel);
-            panel->setParent(this);
-            panel->hide();
-        }
+        if (PanelStrip* const strip = stripOf(panel)) strip->take(panel);
     for (QWidget* const window : std::exchange(m_windows, {})) window->deleteLater();
     delete std::exchange(m_root, nullptr);
 }
@@ -163,12 +161,17 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
     const QSignalBlocker quiet(this);
     clear();
     m_home = home;
-    m_root = build(arrangement);
-    if (!m_root) m_root = build(home);
-    if (m_root) {
-        layout()->addWidget(m_root);
-        m_root->show();
+    std::vector<Filling> fillings;
+    m_root = build(arrangement, fillings);
+    if (!m_root) m_root = build(home, fillings);
+    if (m_root) layout()->addWidget(m_root);
+    for (const Filling& filling : fillings) {
+        for (Panel* const each : filling.panels) filling.strip->add(each);
+        if (filling.front) filling.strip->setCurrent(filling.front);
     }
+    for (const auto& [name, closed] : m_panels)
+        if (!closed->parentWidget()) closed->setParent(this);
+    if (m_root) m_root->show();
     m_spread = false;
     spread(m_root, size() - QSize(2 * kGap, 2 * kGap));
     for (const QJsonValue& value : arrangement["windows"].toArray()) {

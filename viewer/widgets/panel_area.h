@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <vector>
 
 class QSplitter;
 
@@ -66,7 +67,12 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    QWidget* build(const QJsonObject& node);
+    struct Filling { ///< of a strip
+        PanelStrip* strip = nullptr;
+        std::vector<Panel*> panels;
+        Panel* front = nullptr;
+    };
+    QWidget* build(const QJsonObject& node, std::vector<Filling>& fillings);
     QJsonObject describe(QWidget* node) const;
     PanelStrip* newStrip();
     PanelStrip* stripOf(const Panel* panel) const;

@@ -108,18 +108,20 @@ void PanelStrip::add(Panel* panel, int at)
     area->setFrameShape(QFrame::NoFrame);
     area->setWidgetResizable(true);
     area->setFocusPolicy(Qt::NoFocus);
-    area->setStyleSheet("#panelScroll, #panelScroll > #qt_scrollarea_viewport { background: transparent; }");
     for (QAbstractScrollArea* const list : panel->findChildren<QAbstractScrollArea*>())
         if (list->minimumHeight() == 0 && !qobject_cast<QAbstractItemView*>(list->parentWidget()))
             list->setMinimumSize(48, 32); // what scrolls by itself gives way first
+    m_stack->insertWidget(at, area);      // first: whatever changes its parent is styled anew, with all that it holds
     area->setWidget(panel);
     panel->setAutoFillBackground(false);
     panel->show();
-    m_stack->insertWidget(at, area);
     m_tabs->insertTab(at, panel->title());
+    m_tabs->updateGeometry(); // a tab bar that is not seen yet does not say that it has grown
     connect(panel, &Panel::titleChanged, this, [this, panel](const QString& title) {
         const int index = indexOf(panel);
-        if (index >= 0) m_tabs->setTabText(index, title);
+        if (index < 0) return;
+        m_tabs->setTabText(index, title);
+        m_tabs->updateGeometry();
     });
     m_stack->setCurrentIndex(m_tabs->currentIndex());
     showHead();
@@ -134,7 +136,6 @@ void PanelStrip::take(Panel* panel)
     auto* const area = static_cast<QScrollArea*>(m_stack->widget(index));
     panel->hide();
     area->takeWidget();
-    panel->setParent(nullptr);
     m_stack->removeWidget(area);
     area->deleteLater();
     m_tabs->removeTab(index);
