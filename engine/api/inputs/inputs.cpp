@@ -465,6 +465,18 @@ Result<std::vector<ArchiveEntry>> entriesOf(const RunTarget& target, const std::
     return entries;
 }
 
+/// What an archive holds that is no input's, with the way to give it all the same; empty: nothing.
+std::string unreadOf(const std::string& path, const std::vector<ArchiveEntry>& read, const Port& missing)
+{
+    const Result<NpzFile> archive = NpzFile::open(path);
+    std::vector<std::string> keys;
+    for (const std::string& key : archive.ok() ? archive->keys() : std::vector<std::string>())
+        if (std::ranges::find(read, key, &ArchiveEntry::key) == read.end()) keys.push_back(key);
+    if (keys.empty()) return {};
+    return path + " holds " + join(keys, ", ") + ", which is no input's name; " + missing.name + "=" + path + ":" + keys.front() +
+           " gives it";
+}
+
 } // namespace
 
 std::vector<std::string> inputsByName(const RunTarget& target, const std::vector<std::string>& options)
@@ -497,6 +509,7 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
     std::vector<bool> given(target.inputs.size(), false);
     InputOption rest;
     bool hasRest = false;
+    std::vector<std::pair<std::string, std::vector<ArchiveEntry>>> archives;
     for (const std::string& text : options) {
         LS_TRY(InputOption option, splitInputOption(text));
         if (option.name == "all") {
@@ -512,6 +525,7 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
                 chosen[index].source += ":" + entry.key;
                 given[index] = true;
             }
+            archives.emplace_back(option.source, entries);
             continue;
         }
         if (option.name.empty() && target.inputs.size() != 1) {
@@ -535,9 +549,13 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
                 LS_TRY(bound.inputs[index], zeroInput(port));
                 continue;
             }
-            if (!hasRest)
-                return inputError(port, "missing; give --input " + port.name + "=VALUE or " + port.name + "=@rand")
-                    .note(port.name + ": " + shortType(port.type));
+            if (!hasRest) {
+                Error error = inputError(port, "missing; give --input " + port.name + "=VALUE or " + port.name + "=@rand")
+                                  .note(port.name + ": " + shortType(port.type));
+                for (const auto& [path, read] : archives)
+                    if (const std::string unread = unreadOf(path, read, port); !unread.empty()) error = std::move(error).note(unread);
+                return error;
+            }
             chosen[index] = rest;
         }
         const InputOption& option = chosen[index];
