@@ -119,6 +119,7 @@ void multiplyWindows(const KernelArgs& args, const ConvSizes& s, ScratchLayout c
     using Panel = std::remove_cv_t<std::remove_pointer_t<decltype(panelsAfter())>>;
     using Wide = std::conditional_t<sizeof(Panel) == 1, In, Panel>; // bytes are multiplied as they are
     const int64_t depth = s.depth(), padded = rowDepth<Wide>(depth), windows = s.windows();
+    if (windows == 0) return;
     const int64_t pitch = rowPitch(padded, sizeof(Wide)), allPanels = panelsOf(s.groupChannels);
     constexpr bool isWidened = !std::is_same_v<In, Wide>;
     // Numbers of single pixels are read where they are, unless many columns make up for copying them to better places.
