@@ -53,7 +53,6 @@ LS_FUNCTION(RintOp, std::nearbyint(x))
 LS_FUNCTION(InvertOp, ~x)
 LS_FUNCTION(ReluOp, x < T(0) ? T(0) : x)
 LS_FUNCTION(Relu6Op, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
-LS_FUNCTION(SoftsignOp, x / (T(1) + std::abs(x)))
 LS_FUNCTION(ConjOp, std::conj(x))
 #undef LS_FUNCTION
 
@@ -74,8 +73,12 @@ LS_VECTOR_FUNCTION(AsinOp, std::asin(x), eigen::asin(x))
 LS_VECTOR_FUNCTION(AcosOp, std::acos(x), eigen::acos(x))
 LS_VECTOR_FUNCTION(AtanOp, std::atan(x), eigen::atan(x))
 LS_VECTOR_FUNCTION(AtanhOp, std::atanh(x), eigen::atanh(x))
-LS_VECTOR_FUNCTION(EluOp, x < T(0) ? std::exp(x) - T(1) : x, x < 0.0F ? eigen::exp(x) - 1.0F : x)
 #undef LS_VECTOR_FUNCTION
+struct EluOp {
+    template <typename T> T operator()(T x) const { return x < T(0) ? std::exp(x) - T(1) : x; }
+    static float vector(float x) { return x < 0.0F ? eigen::exp(x) - 1.0F : x; }
+    template <typename Round> static float stepwise(float x, Round rounded) { return x < 0.0F ? rounded(eigen::exp(x)) - 1.0F : x; }
+};
 struct ErfOp {
     template <typename T> T operator()(T x) const { return std::erf(x); }
     float operator()(float x) const { return eigen::erf(x); }
@@ -90,6 +93,11 @@ struct SigmoidOp {
     template <typename T> T operator()(T x) const { return T(1) / (T(1) + std::exp(-x)); }
     float operator()(float x) const { return eigen::scalarLogistic(x); }
     static float vector(float x) { return eigen::logistic(x); }
+    template <typename Round> static float stepwise(float x, Round rounded)
+    {
+        const float power = rounded(eigen::exp(x));
+        return std::isinf(power) ? 1.0F : power / rounded(1.0F + power);
+    }
 };
 
 /// Networks that saturate magnify the last bits of tanh in their gradients, 1 − y², so that only the same bits give the same answers.
@@ -151,6 +159,16 @@ struct SeluOp {
     {
         return x < 0.0F ? static_cast<float>(kUnarySeluScaleAlpha) * (eigen::exp(x) - 1.0F) : static_cast<float>(kUnarySeluScale) * x;
     }
+    template <typename Round> static float stepwise(float x, Round rounded)
+    {
+        const float below = rounded(rounded(eigen::exp(x)) - 1.0F);
+        return x < 0.0F ? rounded(static_cast<float>(kUnarySeluScaleAlpha)) * below : rounded(static_cast<float>(kUnarySeluScale)) * x;
+    }
+};
+struct SoftsignOp {
+    template <typename T> T operator()(T x) const { return x / (T(1) + std::abs(x)); }
+    static float vector(float x) { return x / (1.0F + std::abs(x)); }
+    template <typename Round> static float stepwise(float x, Round rounded) { return x / rounded(1.0F + std::abs(x)); }
 };
 struct SoftplusOp {
     /// Beyond these bounds the rounded answer is x or eˣ (core/kernels/softplus_op.h).
@@ -164,6 +182,13 @@ struct SoftplusOp {
     {
         if (x > -threshold<float>()) return x;
         return x < threshold<float>() ? eigen::exp(x) : eigen::log1p(eigen::exp(x));
+    }
+    template <typename Round> static float stepwise(float x, Round rounded)
+    {
+        // What Eigen calls the epsilon of a half is an eighth of it.
+        const float epsilon = rounded(1.0F + 0x1p-10F) > 1.0F ? 0x1p-13F : 0x1p-7F;
+        const float limit = rounded(rounded(std::log(epsilon)) + 2.0F), power = rounded(eigen::exp(x));
+        return x > -limit ? x : x < limit ? power : eigen::log1p(power);
     }
 };
 
@@ -182,6 +207,18 @@ template <typename Op, typename... Lists> Status runByVectors(const KernelArgs& 
         forEachComputedRow(args.in(0), args.out(0), sizeof(T), sizeof(T), kRow, nullptr);
         return {};
     });
+}
+
+/// The same; of halves and bfloat16 every step is rounded, as TensorFlow does one operation after the other.
+template <typename Op, typename... Others> Status runByVectorsStepwise(const KernelArgs& args)
+{
+    const DType dtype = args.in(0).dtype;
+    if (dtype != DType::f16 && dtype != DType::bf16) return runByVectors<Op, TfWide, Others...>(args);
+    const auto rounded = [isHalf = dtype == DType::f16](float value) {
+        return isHalf ? f16ToFloat(floatToF16(value)) : bf16ToFloat(floatToBf16(value));
+    };
+    computeUnary<float, float>(args.in(0), args.out(0), [&](float x) { return Op::stepwise(x, rounded); });
+    return {};
 }
 
 template <typename Op, typename... Lists> Status runUnary(const KernelArgs& args)
@@ -331,14 +368,14 @@ LS_TF_KERNEL(Ceil, (runUnary<CeilOp, TfWide>), kTfFloats)
 LS_TF_KERNEL(Round, (runUnary<RintOp, TfWide, TfSigned>), kTfReals)
 LS_TF_KERNEL(Rint, (runUnary<RintOp, TfWide>), kTfFloats)
 LS_TF_KERNEL(Invert, (runUnary<InvertOp, TfSigned, TfUnsigned>), "i8 i16 i32 i64 u8 u16 u32 u64")
-LS_TF_KERNEL(Sigmoid, (runByVectors<SigmoidOp, TfWide, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Sigmoid, (runByVectorsStepwise<SigmoidOp, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Relu, (runUnary<ReluOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
 LS_TF_KERNEL(Relu6, (runUnary<Relu6Op, TfWide, TfSigned, TfUnsigned>), kTfReals)
 LS_TF_KERNEL(LeakyRelu, runLeakyRelu, kTfFloats)
-LS_TF_KERNEL(Elu, (runByVectors<EluOp, TfWide>), kTfFloats)
-LS_TF_KERNEL(Selu, (runByVectors<SeluOp, TfWide>), kTfFloats)
-LS_TF_KERNEL(Softplus, (runByVectors<SoftplusOp, TfWide>), kTfFloats)
-LS_TF_KERNEL(Softsign, (runUnary<SoftsignOp, TfWide>), kTfFloats)
+LS_TF_KERNEL(Elu, runByVectorsStepwise<EluOp>, kTfFloats)
+LS_TF_KERNEL(Selu, runByVectorsStepwise<SeluOp>, kTfFloats)
+LS_TF_KERNEL(Softplus, runByVectorsStepwise<SoftplusOp>, kTfFloats)
+LS_TF_KERNEL(Softsign, runByVectorsStepwise<SoftsignOp>, kTfFloats)
 LS_TF_KERNEL(Conj, (runUnary<ConjOp, TfComplex>), "c64 c128")
 LS_TF_KERNEL(Real, runPart<RealPart>, "c64 c128")
 LS_TF_KERNEL(Imag, runPart<ImagPart>, "c64 c128")
