@@ -237,6 +237,18 @@ template <typename Op, typename... Lists> Status runWrapping(const KernelArgs& a
     });
 }
 
+/// Of halves and bfloat16 the difference is rounded before it is squared.
+Status runSquaredDifference(const KernelArgs& args)
+{
+    const DType dtype = args.in(0).dtype;
+    if (dtype != DType::f16 && dtype != DType::bf16) return runWrapping<SquaredDifferenceOp, TfWide, TfComplex>(args);
+    computeBinary<float, float>(args.in(0), args.in(1), args.out(0), [isHalf = dtype == DType::f16](float a, float b) {
+        const float d = isHalf ? f16ToFloat(floatToF16(a - b)) : bf16ToFloat(floatToBf16(a - b));
+        return d * d;
+    });
+    return {};
+}
+
 /// What TensorFlow says of a zero divisor; of the divisions that round towards 0 it did not expect one.
 Error zeroDivisor(const KernelArgs& args)
 {
@@ -346,7 +358,7 @@ LS_TF_KERNEL(Mod, (runDivision<TruncateModOp, TfWide, TfSigned, TfUnsigned>), kT
 LS_TF_KERNEL(TruncateMod, (runDivision<TruncateModOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
 LS_TF_KERNEL(Maximum, (runBinary<MaximumOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
 LS_TF_KERNEL(Minimum, (runBinary<MinimumOp, TfWide, TfSigned, TfUnsigned>), kTfReals)
-LS_TF_KERNEL(SquaredDifference, (runWrapping<SquaredDifferenceOp, TfWide, TfComplex>), kTfNumbers)
+LS_TF_KERNEL(SquaredDifference, runSquaredDifference, kTfNumbers)
 LS_TF_KERNEL(Pow, runPow, kTfNumbers)
 LS_TF_KERNEL(Atan2, (runBinary<Atan2Op, TfWide>), kTfFloats)
 LS_TF_KERNEL(Xdivy, (runBinary<XdivyOp, TfWide, TfComplex>), kTfFloats)

@@ -209,14 +209,19 @@ template <typename Op, typename... Lists> Status runByVectors(const KernelArgs& 
     });
 }
 
+/// A number as halves and bfloat16 hold it; other types hold more than f32 is asked for.
+float roundedTo(DType dtype, float value)
+{
+    if (dtype == DType::f16) return f16ToFloat(floatToF16(value));
+    return dtype == DType::bf16 ? bf16ToFloat(floatToBf16(value)) : value;
+}
+
 /// The same; of halves and bfloat16 every step is rounded, as TensorFlow does one operation after the other.
 template <typename Op, typename... Others> Status runByVectorsStepwise(const KernelArgs& args)
 {
     const DType dtype = args.in(0).dtype;
     if (dtype != DType::f16 && dtype != DType::bf16) return runByVectors<Op, TfWide, Others...>(args);
-    const auto rounded = [isHalf = dtype == DType::f16](float value) {
-        return isHalf ? f16ToFloat(floatToF16(value)) : bf16ToFloat(floatToBf16(value));
-    };
+    const auto rounded = [dtype](float value) { return roundedTo(dtype, value); };
     computeUnary<float, float>(args.in(0), args.out(0), [&](float x) { return Op::stepwise(x, rounded); });
     return {};
 }
@@ -231,7 +236,7 @@ template <typename Op, typename... Lists> Status runUnary(const KernelArgs& args
 
 Status runLeakyRelu(const KernelArgs& args)
 {
-    const auto alpha = static_cast<float>(attributeFloat(attributesOf(args), "alpha", 0.2));
+    const float alpha = roundedTo(args.in(0).dtype, static_cast<float>(attributeFloat(attributesOf(args), "alpha", 0.2)));
     return forDType<TfWide>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
         computeUnary<T, T>(args.in(0), args.out(0), [alpha](T x) { return x > T(0) ? x : x * static_cast<T>(alpha); });
         return {};
