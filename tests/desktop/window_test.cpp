@@ -1,6 +1,7 @@
 // The real window: its first minutes, the address bar, long work, broken files, tasks, themes and sizes.
 #include "app/desktop/screenshot.h"
 #include "driven_window.h"
+#include "engine/base/swapped_bytes.h"
 
 #include <QAbstractItemView>
 #include <QCompleter>
@@ -45,6 +46,29 @@ private slots:
     }
 
     // --- debugging ------------------------------------------------------------------------------------------------------------------
+
+    void whereKeptValuesLieIsSaid()
+    {
+        const QString path = m_folder->filePath("stack.lsir");
+        QFile file(path);
+        QVERIFY(file.open(QFile::WriteOnly));
+        file.write("lsir 1\nmodel tf\ngraph main {\n  any = Const() dtype=i32 value=i32[] -1 : i32[]\n"
+                   "  dims = Const() dtype=i32 value=i32[1] [2097152] : i32[1]\n  half = Const() dtype=f32 value=f32[] 0.5 : f32[]\n"
+                   "  stack = StackV2(any) elem_type=f32 stack_name=\"s\" : resource\n"
+                   "  p0 = Fill(dims, half) T=f32 index_type=i32 : f32[2097152]\n"); // 8 MiB
+        for (int k = 1; k <= 7; ++k)
+            file.write(QString("  p%1 = StackPushV2(stack, p%2) T=f32 swap_memory=true : f32[2097152]\n").arg(k).arg(k - 1).toUtf8());
+        file.write("  return p7=p7\n}\n");
+        file.close();
+        auto* const kept = m_window->findChild<QLabel*>("statusKept");
+        QVERIFY(kept && kept->isHidden());
+        setSwapping(1, "/var/tmp"); // 32 MiB stay in memory
+        open(path);
+        trigger("run");
+        QVERIFY2(!kept->isHidden() && kept->text().startsWith("kept ") && kept->text().contains(", on disk "), qPrintable(kept->text()));
+        m_window.reset(); // and what it keeps
+        setSwapping(0, "");
+    }
 
     void breakpointRunStepAndBack()
     {

@@ -1,6 +1,7 @@
 #include "viewer/bridge/stop_snapshot.h"
 
 #include "engine/api/debug_session.h"
+#include "engine/base/memory_shares.h"
 #include "engine/observe/address_names.h"
 #include "viewer/bridge/loop_condition.h"
 
@@ -94,6 +95,8 @@ std::shared_ptr<StopSnapshot> takeSnapshot(const Inspector& inspector, BranchSit
         const SavedStates saved = inspector.savedStates();
         snapshot->savedBytes = saved.bytes;
         snapshot->checkpoints = saved.checkpoints;
+        snapshot->kept = swapShares();
+        snapshot->deviceBytes = MemoryShares::all().device.load();
     }
     if (const DataflowView* const view = inspector.dataflow()) addDataflow(*view, inspector.scheduleSeed(), *snapshot);
     return snapshot;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/api/inspector.h"
+#include "engine/base/swapped_bytes.h"
 #include "viewer/bridge/branch_sides.h"
 #include "viewer/bridge/compared_run.h"
 
@@ -47,6 +48,8 @@ struct StopSnapshot {
     int64_t runs = 0;  ///< begun so far: tells moments of different runs apart
     BranchSides sides; ///< that branches took which have returned in the open frames
     uint64_t savedBytes = 0;
+    SwapShares kept;         ///< elements of stacks, lists and arrays: where they lie
+    int64_t deviceBytes = 0; ///< that devices have given
     size_t checkpoints = 0;
     ComparedRun compared;
     std::string recording; ///< the file that the run is recorded into; empty: none

@@ -29,6 +29,16 @@ QString megabytes(uint64_t bytes)
     return QString::number(static_cast<double>(bytes) / (1 << 20), 'f', 1) + QStringLiteral(" MiB");
 }
 
+/// Where values lie that are kept for long; empty, where nothing but memory is used.
+QString keptText(const StopSnapshot& stop)
+{
+    QStringList parts;
+    if (stop.kept.onDisk > 0 || stop.kept.inMemory > 0)
+        parts += StatusLine::tr("kept %1, on disk %2").arg(megabytes(stop.kept.inMemory), megabytes(stop.kept.onDisk));
+    if (stop.deviceBytes > 0) parts += StatusLine::tr("on devices %1").arg(megabytes(static_cast<uint64_t>(stop.deviceBytes)));
+    return parts.join(QStringLiteral(", "));
+}
+
 QString browsedText(const Document& document)
 {
     size_t operators = 0, values = 0;
@@ -95,6 +105,8 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
     m_reason = label("statusReason", true);
     m_profile = label("statusProfile", true);
     m_memory = label("statusMemory", true);
+    m_kept = label("statusKept", true);
+    m_kept->setToolTip(tr("Elements of stacks, lists and arrays: how much of them lies in memory, and how much on disk"));
     m_progress = label("statusProgress", true);
     m_cancel = new QPushButton(tr("Cancel (Esc)"), this);
     m_cancel->setObjectName("statusCancel");
@@ -182,7 +194,7 @@ void StatusLine::show(Document* document)
     };
     if (!document) {
         setState(nullptr, tr("Ready"), static_cast<int>(Token::text2));
-        for (QLabel* const each : {m_profile, m_memory, m_seed, m_recording}) set(each, {});
+        for (QLabel* const each : {m_profile, m_memory, m_kept, m_seed, m_recording}) set(each, {});
         set(m_reason, m_said);
         setAccessibleName(spokenStatus(m_state->text(), m_said, nullptr));
         return;
@@ -209,6 +221,7 @@ void StatusLine::show(Document* document)
                                      .arg(stop.checkpoints == 1 ? tr("1 checkpoint") : tr("%1 checkpoints").arg(stop.checkpoints))
                                      .arg(megabytes(stop.savedBytes))
                                : QString());
+    set(m_kept, stop.started ? keptText(stop) : QString());
 }
 
 void StatusLine::showWork(const QString& text)

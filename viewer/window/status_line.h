@@ -39,7 +39,7 @@ private:
     void setState(const char* icon, const QString& word, int token);
 
     QHBoxLayout* m_row;
-    QLabel *m_icon, *m_state, *m_reason, *m_profile, *m_memory, *m_progress, *m_seed, *m_recording;
+    QLabel *m_icon, *m_state, *m_reason, *m_profile, *m_memory, *m_kept, *m_progress, *m_seed, *m_recording;
     QPushButton *m_cancel, *m_density;
     QTimer* m_saying;
     QString m_said;
