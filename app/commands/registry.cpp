@@ -2,12 +2,11 @@
 
 #include "app/output/console.h"
 #include "app/wiring/config.h"
+#include "app/wiring/memory_option.h"
 #include "app/wiring/recording.h"
 #include "app/wiring/signals.h"
 #include "engine/base/allocation.h"
 #include "engine/base/file_guard.h"
-#include "engine/base/memory_budget.h"
-#include "engine/base/swapped_bytes.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
@@ -384,13 +383,7 @@ Result<int> dispatch(Console& console, std::span<const std::string> typed)
     const std::vector<std::string> applied = applyDefaults(config, *command, arguments);
     LS_CHECK_OK(checkChoices(arguments));
     configureConsole(console, arguments);
-    if (arguments.has("memory")) {
-        Result<uint64_t> limit = parseSize(arguments.text("memory"));
-        if (!limit.ok()) return std::move(limit).takeError().at("option '--memory'");
-        setMemoryLimit(*limit);
-        const char* const folder = std::getenv("TMPDIR");
-        setSwapping(*limit / 2, folder && *folder ? folder : "/var/tmp"); // where /tmp is memory, nothing would be won
-    }
+    LS_CHECK_OK(applyMemory(arguments));
     guardMappedFiles();
     if (console.verbose())
         for (const std::string& line : applied) console.note(line);

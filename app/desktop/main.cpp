@@ -4,6 +4,7 @@
 #include "app/desktop/terminal_backend.h"
 #include "app/output/console.h"
 #include "app/wiring/command_line.h"
+#include "app/wiring/memory_option.h"
 #include "viewer/style/theme.h"
 #include "viewer/window/main_window.h"
 
@@ -48,6 +49,7 @@ int main(int argc, char** argv)
         console.page(app::commandHelp(*app::findCommand("gui")));
         return 0;
     }
+    if (Status status = app::applyMemory(arguments); !status.ok()) return fail(std::move(status).takeError());
     Result<app::WindowSize> size = app::parseWindowSize(arguments.text("size", "1280x800"));
     if (!size.ok()) return fail(size.error());
     const bool draws = arguments.has("screenshot");
