@@ -51,8 +51,11 @@ std::string badMessage(const Error& error)
     if (message.find('\n') != std::string::npos) return "message of several lines: " + message;
     if (message.size() < 10) return "message too short: " + message;
     if (error.code() == ErrorCode::internal) return "a fault of ours: " + message;
-    // "step budget of 500 reached at main/add#0" names it in the sentence.
-    if (error.detail().where.empty() && message.find(" at ") == std::string::npos) return "message without a place: " + message;
+    // "step budget of 500 reached at main/add#0" names it in the sentence, "… has no form there: main/rms_norm#0" at its end.
+    const size_t slash = message.find('/');
+    const bool namesOperator = slash != std::string::npos && message.find('#', slash) != std::string::npos;
+    if (error.detail().where.empty() && !namesOperator && message.find(" at ") == std::string::npos)
+        return "message without a place: " + message;
     return {};
 }
 
