@@ -1,5 +1,6 @@
 // Functions of keras.ops that choose, repeat and lay out elements: `ops.where(x > 0, x, 0)`, `x[:, 1:3]`, `ops.stack([a, b])`.
 #include "converters/keras/layer.h"
+#include "converters/keras/operation_arguments.h"
 
 #include <algorithm>
 #include <array>
@@ -7,28 +8,6 @@
 namespace loopscope::keras {
 
 namespace {
-
-/// An argument by its place or name, else as the operation keeps it.
-const Json& given(const LayerCall& l, size_t place, std::string_view key)
-{
-    const Json& argument = l.literal(place, key);
-    return argument.isNull() ? l.config[key] : argument;
-}
-
-const Json& opened(const Json& value)
-{
-    if (value["class_name"].text() != "__tuple__") return value;
-    return value["items"].isNull() ? value["config"] : value["items"];
-}
-
-std::vector<int64_t> integersOf(const Json& value)
-{
-    std::vector<int64_t> numbers;
-    const Json& list = opened(value);
-    if (list.isNumber()) numbers.push_back(list.integer());
-    for (const Json& item : list.items()) numbers.push_back(item.integer());
-    return numbers;
-}
 
 /// An axis of `x`, counted from the front. Refuses where none is said, or there is no such one.
 int axisOf(LayerCall& l, ValueId x, const Json& axis)
