@@ -13,6 +13,9 @@
 #include <QTabBar>
 #include <QTest>
 
+#include <map>
+#include <memory>
+
 using namespace loopscope;
 using namespace loopscope::viewer;
 
@@ -26,6 +29,19 @@ std::unique_ptr<Document> collatz()
     Result<std::unique_ptr<Backend>> opened = app::TerminalBackend::open(arguments);
     return std::make_unique<Document>(std::move(*opened));
 }
+
+/// How often widgets have been styled anew.
+class StyleCounter : public QObject {
+public:
+    std::map<QObject*, int> times;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() == QEvent::StyleChange) ++times[watched];
+        return false;
+    }
+};
 
 QRect rectIn(const QWidget* area, const QWidget* widget) { return {widget->mapTo(area, QPoint(0, 0)), widget->size()}; }
 
@@ -117,6 +133,23 @@ private slots:
         m_area->arrange(saved, saved);
         QTest::qWait(20);
         QCOMPARE(m_area->arrangement(), saved);
+    }
+
+    /// It costs what it holds; of a panel that shows a large model that is most of what another task costs.
+    void aPanelIsStyledOnceForAnotherArrangement()
+    {
+        QList<Panel*> moved;
+        const QJsonObject browse = drawnArrangement(Task::browse, false, 1280);
+        for (const char* const name : {"panelGraph", "panelTensor", "panelStructure", "panelConsole"}) moved.append(m_area->panel(name));
+        StyleCounter styled;
+        for (Panel* const each : moved) each->installEventFilter(&styled);
+        m_area->arrange(browse, browse);
+        for (Panel* const each : moved) QVERIFY2(styled.times[each] == 1, qPrintable(each->objectName()));
+        QVERIFY(!m_area->isOpen("panelConsole") && !m_area->panel("panelConsole")->isVisible());
+        QVERIFY(m_area->isOpen("panelGraph") && m_area->panel("panelGraph")->isVisible());
+        m_area->close("panelTensor");
+        QVERIFY(!m_area->panel("panelTensor")->isVisible());
+        QVERIFY(m_area->show("panelTensor", true)->isVisible());
     }
 
     /// As somebody may have written it into the settings.

@@ -74,17 +74,26 @@ PanelArea::PanelArea(Factory factory, QWidget* parent) : QWidget(parent), m_fact
 
 PanelArea::~PanelArea()
 {
-    clear();
-    for (const auto& [name, panel] : m_panels) delete panel;
+    const Before before = clear();
+    for (const auto& [name, panel] : m_panels) delete PanelStrip::seatOf(panel);
+    remove(before);
 }
 
 Panel* PanelArea::panel(const QString& name)
 {
+    Panel* const found = made(name);
+    if (!found || found->parentWidget()) return found;
+    found->setParent(this);
+    found->hide();
+    return found;
+}
+
+/// Without a parent if it is new: the first one that it gets should be its strip's.
+Panel* PanelArea::made(const QString& name)
+{
     if (const auto found = m_panels.find(name); found != m_panels.end()) return found->second;
     Panel* const made = m_factory(name);
     if (!made) return nullptr;
-    made->setParent(this);
-    made->hide();
     m_panels[name] = made;
     connect(made, &Panel::stateChanged, this, &PanelArea::stateChanged);
     return made;
@@ -112,13 +121,13 @@ QWidget* PanelArea::build(const QJsonObject& node, std::vector<Filling>& filling
     if (node.contains("tabs")) {
         Filling filling;
         for (const QJsonValue& name : node["tabs"].toArray()) {
-            Panel* const tab = panel(name.toString());
+            Panel* const tab = made(name.toString());
             const auto holds = [&](const Filling& other) { return std::ranges::find(other.panels, tab) != other.panels.end(); };
             if (tab && !holds(filling) && std::ranges::none_of(fillings, holds)) filling.panels.push_back(tab);
         }
         if (filling.panels.empty()) return nullptr;
         filling.strip = newStrip();
-        filling.front = panel(node["current"].toString());
+        filling.front = made(node["current"].toString());
         return fillings.emplace_back(std::move(filling)).strip;
     }
     QList<QWidget*> parts;
@@ -148,18 +157,26 @@ QWidget* PanelArea::build(const QJsonObject& node, std::vector<Filling>& filling
     return splitter;
 }
 
-void PanelArea::clear()
+/// Panels are in no strip then; they are still children of what is returned.
+PanelArea::Before PanelArea::clear()
 {
+    const Before before = {std::exchange(m_root, nullptr), std::exchange(m_windows, {})};
+    if (before.root) before.root->hide();
     for (const auto& [name, panel] : m_panels)
-        if (PanelStrip* const strip = stripOf(panel)) strip->take(panel);
-    for (QWidget* const window : std::exchange(m_windows, {})) window->deleteLater();
-    delete std::exchange(m_root, nullptr);
+        if (PanelStrip* const strip = stripOf(panel)) strip->takeAll();
+    return before;
+}
+
+void PanelArea::remove(const Before& before)
+{
+    for (QWidget* const window : before.windows) window->deleteLater();
+    delete before.root;
 }
 
 void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
 {
     const QSignalBlocker quiet(this);
-    clear();
+    const Before before = clear();
     m_home = home;
     std::vector<Filling> fillings;
     m_root = build(arrangement, fillings);
@@ -170,7 +187,11 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
         if (filling.front) filling.strip->setCurrent(filling.front);
     }
     for (const auto& [name, closed] : m_panels)
-        if (!closed->parentWidget()) closed->setParent(this);
+        if (QWidget* const seat = PanelStrip::seatOf(closed); !stripOf(closed) && seat->parentWidget() != this) {
+            seat->setParent(this);
+            seat->hide();
+        }
+    remove(before);
     if (m_root) m_root->show();
     m_spread = false;
     spread(m_root, size() - QSize(2 * kGap, 2 * kGap));
@@ -282,7 +303,7 @@ bool PanelArea::isCovering(const QString& front, const QString& behind) const
 PanelStrip* PanelArea::stripOf(const Panel* panel) const
 {
     for (QWidget* up = panel->parentWidget(); up; up = up->parentWidget())
-        if (auto* const strip = qobject_cast<PanelStrip*>(up)) return strip;
+        if (auto* const strip = qobject_cast<PanelStrip*>(up)) return strip->indexOf(panel) < 0 ? nullptr : strip;
     return nullptr;
 }
 
@@ -331,8 +352,9 @@ void PanelArea::takeOut(Panel* panel)
     PanelStrip* const strip = stripOf(panel);
     if (!strip) return;
     strip->take(panel);
-    panel->setParent(this);
-    panel->hide();
+    QWidget* const seat = PanelStrip::seatOf(panel);
+    seat->setParent(this);
+    seat->hide();
     prune(strip);
 }
 
@@ -454,10 +476,10 @@ void PanelArea::openWindow(const QString& name)
     Panel* const moved = panel(name);
     if (!moved) return;
     const QSize before = moved->size();
-    if (PanelStrip* const from = stripOf(moved)) {
+    PanelStrip* const from = stripOf(moved);
+    if (from) {
         if (from->window() != window()) return;
         from->take(moved);
-        prune(from);
     }
     PanelStrip* const strip = newStrip();
     auto* const own = new StripWindow(window(), strip);
@@ -465,6 +487,7 @@ void PanelArea::openWindow(const QString& name)
     own->setWindowTitle(moved->title() + QStringLiteral(" · Loopscope"));
     own->resize(before.expandedTo(QSize(480, 320)));
     strip->add(moved);
+    if (from) prune(from);
     own->closing = [this, strip] {
         while (strip->count() > 0) {
             Panel* const panel = strip->panel(0);

@@ -81,12 +81,18 @@ private:
     PanelStrip* homeStrip(const QString& name);
     void takeOut(Panel* panel);
     void prune(PanelStrip* strip);
-    void clear();
+    Panel* made(const QString& name);
+    struct Before { ///< what panels lay in that now get another place
+        QWidget* root = nullptr;
+        QList<QWidget*> windows;
+    };
+    Before clear();
+    void remove(const Before& before);
     void spread(QWidget* node, QSize size);
     void showMenu(Panel* panel, const QPoint& global);
 
     Factory m_factory;
-    std::map<QString, Panel*> m_panels; ///< owned: by their strip, or by the area while they are closed
+    std::map<QString, Panel*> m_panels; ///< owned: in their strip, or children of the area while they are closed
     QJsonObject m_home, m_wanted;
     QWidget* m_root = nullptr;
     QList<QWidget*> m_windows;

@@ -11,6 +11,7 @@
 #include <QMenu>
 #include <QProgressBar>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QStyle>
 #include <QToolButton>
@@ -99,9 +100,20 @@ void PanelStrip::markFocus(const QWidget* now)
     style()->polish(this);
 }
 
-void PanelStrip::add(Panel* panel, int at)
+QWidget* PanelStrip::seatOf(Panel* panel)
 {
-    if (at < 0 || at > count()) at = count();
+    QWidget* const viewport = panel->parentWidget();
+    auto* const area = viewport ? qobject_cast<QScrollArea*>(viewport->parentWidget()) : nullptr;
+    return area && area->widget() == panel ? area : static_cast<QWidget*>(panel);
+}
+
+/// Into the stack, first of all: whatever changes its parent is styled anew, with all that it holds.
+void PanelStrip::takeSeat(Panel* panel, int at)
+{
+    if (QWidget* const seat = seatOf(panel); seat != panel) {
+        m_stack->insertWidget(at, seat);
+        return;
+    }
     // A panel that needs more room than there is can be scrolled; nothing in it is squeezed.
     auto* const area = new QScrollArea;
     area->setObjectName("panelScroll");
@@ -111,10 +123,16 @@ void PanelStrip::add(Panel* panel, int at)
     for (QAbstractScrollArea* const list : panel->findChildren<QAbstractScrollArea*>())
         if (list->minimumHeight() == 0 && !qobject_cast<QAbstractItemView*>(list->parentWidget()))
             list->setMinimumSize(48, 32); // what scrolls by itself gives way first
-    m_stack->insertWidget(at, area);      // first: whatever changes its parent is styled anew, with all that it holds
+    m_stack->insertWidget(at, area);
     area->setWidget(panel);
     panel->setAutoFillBackground(false);
     panel->show();
+}
+
+void PanelStrip::add(Panel* panel, int at)
+{
+    if (at < 0 || at > count()) at = count();
+    takeSeat(panel, at);
     m_tabs->insertTab(at, panel->title());
     m_tabs->updateGeometry(); // a tab bar that is not seen yet does not say that it has grown
     connect(panel, &Panel::titleChanged, this, [this, panel](const QString& title) {
@@ -127,18 +145,31 @@ void PanelStrip::add(Panel* panel, int at)
     showHead();
 }
 
+void PanelStrip::leaveSeat(Panel* panel)
+{
+    panel->disconnect(this);
+    if (QWidget* const widget = panel->headWidget(); widget && widget->parentWidget() != panel) widget->setParent(panel);
+    QWidget* const seat = seatOf(panel);
+    seat->hide();
+    m_stack->removeWidget(seat);
+}
+
 void PanelStrip::take(Panel* panel)
 {
     const int index = indexOf(panel);
     if (index < 0) return;
-    panel->disconnect(this);
-    if (QWidget* const widget = panel->headWidget()) widget->setParent(panel);
-    auto* const area = static_cast<QScrollArea*>(m_stack->widget(index));
-    panel->hide();
-    area->takeWidget();
-    m_stack->removeWidget(area);
-    area->deleteLater();
+    leaveSeat(panel);
     m_tabs->removeTab(index);
+    showHead();
+}
+
+void PanelStrip::takeAll()
+{
+    const QSignalBlocker quiet(m_tabs); // none of the others comes to the front in between
+    while (count() > 0) {
+        leaveSeat(panel(count() - 1));
+        m_tabs->removeTab(count());
+    }
     showHead();
 }
 

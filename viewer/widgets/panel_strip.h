@@ -20,8 +20,11 @@ public:
     ~PanelStrip() override;
 
     void add(Panel* panel, int at = -1);
-    /// Takes the panel out; its parent is null then.
+    /// Takes the panel out. Its seat stays where it is among the widgets, hidden, until it gets another place: each parent styles it anew.
     void take(Panel* panel);
+    void takeAll();
+    /// What goes from strip to strip with the panel: what it scrolls in; the panel itself until it has had a place.
+    static QWidget* seatOf(Panel* panel);
     int count() const;
     Panel* panel(int index) const;
     int indexOf(const Panel* panel) const;
@@ -38,6 +41,8 @@ signals:
 
 private:
     void showHead();
+    void takeSeat(Panel* panel, int at);
+    void leaveSeat(Panel* panel);
     void markFocus(const QWidget* now);
 
     QTabBar* m_tabs;

@@ -121,12 +121,19 @@ void DocumentTabs::showPage(QWidget* page, const QString& name, bool kept)
 /// A document that is not in front is no part of the window.
 void DocumentTabs::leave()
 {
-    if (!m_front) return;
+    if (DocumentSheet* const left = takeFront()) left->setParent(nullptr);
+}
+
+/// Its sheet stays among the widgets until who called has done with it: another parent would style anew all that it holds.
+DocumentSheet* DocumentTabs::takeFront()
+{
+    if (!m_front) return nullptr;
     emit leaving();
     DocumentSheet* const left = std::exchange(m_front, nullptr);
     left->leave();
+    left->hide();
     m_stack->removeWidget(left);
-    left->setParent(nullptr);
+    return left;
 }
 
 int DocumentTabs::remove(DocumentSheet* sheet)
@@ -134,7 +141,7 @@ int DocumentTabs::remove(DocumentSheet* sheet)
     const auto at = std::ranges::find_if(m_sheets, [sheet](const auto& each) { return each.get() == sheet; });
     if (at == m_sheets.end()) return -1;
     const auto position = static_cast<int>(at - m_sheets.begin());
-    if (sheet == m_front) leave();
+    if (sheet == m_front) takeFront();
     const std::unique_ptr<DocumentSheet> gone = std::move(*at);
     m_sheets.erase(at);
     return position;

@@ -56,6 +56,7 @@ signals:
 
 private:
     void leave();
+    DocumentSheet* takeFront();
     void showTabs();
     void closeAt(int tab);
     void showMenu(int tab, const QPoint& global);
