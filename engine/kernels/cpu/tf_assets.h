@@ -22,9 +22,8 @@ struct TfFileParams {
     Result<std::string_view> read(std::string_view name) const
     {
         constexpr std::string_view kFolder = "assets/"; // of a SavedModel, whose nodes give names with it; other graphs give paths
-        const auto asset = std::ranges::find_if(assets, [&](const Metadata& one) {
-            return one.name == name || std::string_view(one.name).substr(kFolder.size()) == name;
-        });
+        const auto asset = std::ranges::find_if(
+            assets, [&](const Metadata& one) { return one.name == name || std::string_view(one.name).substr(kFolder.size()) == name; });
         if (asset == assets.end() || !asset->data || !asset->data->hasBytes())
             return tfError(TfCode::notFound, std::string(name) + "; No such file among the model's assets");
         return std::string_view(asset->data->bytes().as<char>(), asset->data->bytes().size());
