@@ -152,6 +152,19 @@ private slots:
         QVERIFY(m_area->show("panelTensor", true)->isVisible());
     }
 
+    void panelsAreMadeOneInATurn()
+    {
+        PanelArea area([this](const QString& name) { return name == "panelMarks" ? nullptr : new Panel(*m_document, name, name); });
+        bool isPrepared = false;
+        area.prepare(drawnArrangement(Task::debug, false, 1280), [&] { isPrepared = true; });
+        while (!isPrepared) {
+            const qsizetype before = area.panels().size();
+            QCoreApplication::processEvents();
+            QVERIFY(area.panels().size() <= before + 1);
+        }
+        QCOMPARE(area.panels().size(), m_area->panels().size() - 1);
+    }
+
     /// As somebody may have written it into the settings.
     void arrangementsMayLeaveSizesOut()
     {

@@ -7,6 +7,7 @@
 #include <QJsonArray>
 #include <QMenu>
 #include <QSplitter>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -45,6 +46,15 @@ QJsonArray tabsWith(const QJsonObject& node, const QString& name)
     for (const QJsonValue& part : node["parts"].toArray())
         if (const QJsonArray found = tabsWith(part.toObject(), name); !found.isEmpty()) return found;
     return {};
+}
+
+/// All panels that an arrangement names.
+QStringList panelsOf(const QJsonObject& node)
+{
+    QStringList names;
+    for (const QJsonValue& name : node["tabs"].toArray()) names.append(name.toString());
+    for (const QJsonValue& part : node["parts"].toArray()) names.append(panelsOf(part.toObject()));
+    return names;
 }
 
 /// Where the panel wants the keyboard; of one that shows only why it is empty: what that offers, else the panel itself.
@@ -205,6 +215,20 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
                 m_windows.last()->setGeometry(rect[0].toInt(), rect[1].toInt(), rect[2].toInt(), rect[3].toInt());
         }
     }
+}
+
+void PanelArea::prepare(const QJsonObject& arrangement, std::function<void()> then) { make(panelsOf(arrangement), std::move(then)); }
+
+void PanelArea::make(QStringList names, std::function<void()> then)
+{
+    while (!names.isEmpty() && m_panels.contains(names.front())) names.removeFirst();
+    const QString name = names.isEmpty() ? QString() : names.takeFirst();
+    const auto next = [this, name, names, then = std::move(then)] {
+        if (name.isEmpty()) return then();
+        made(name);
+        make(names, then);
+    };
+    QTimer::singleShot(1, this, next); // after 0 it would be the same turn
 }
 
 void PanelArea::draw(const QJsonObject& drawn)

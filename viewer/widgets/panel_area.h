@@ -37,6 +37,8 @@ public:
     /// Other sizes for the same parts, as for a window of another width.
     void draw(const QJsonObject& drawn);
     QJsonObject arrangement() const;
+    /// Makes the panels that an arrangement needs, one in each turn of the event loop; `then` comes in a turn of its own.
+    void prepare(const QJsonObject& arrangement, std::function<void()> then);
     void reset() { arrange(m_home, m_home); }
 
     /// The panel, made now if need be; null if there is none of that name.
@@ -82,6 +84,7 @@ private:
     void takeOut(Panel* panel);
     void prune(PanelStrip* strip);
     Panel* made(const QString& name);
+    void make(QStringList names, std::function<void()> then);
     struct Before { ///< what panels lay in that now get another place
         QWidget* root = nullptr;
         QList<QWidget*> windows;

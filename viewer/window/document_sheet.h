@@ -41,6 +41,8 @@ public:
 
     Task task = Task::browse;
     bool arrangementTouched = false; ///< by the user, since the task was chosen
+    bool preparesRun = false;        ///< the panels that show a run are being made
+    bool hasBegun = false;           ///< a run, and nothing has been brought to the front for that
     qint64 progressFrom = 0;
     QString lastLine; ///< the command that ran last
 

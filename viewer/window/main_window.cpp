@@ -175,7 +175,7 @@ bool MainWindow::settled() const
 {
     if (m_opener.isBusy()) return false;
     if (!m_document) return true;
-    if (!m_document->bridge().settled()) return false;
+    if (m_sheet->preparesRun || !m_document->bridge().settled()) return false;
     for (const Panel* const panel : m_area->findChildren<Panel*>())
         if (panel->isVisibleTo(m_area) && !panel->settled()) return false;
     return true;
@@ -198,15 +198,24 @@ void MainWindow::resetArrangement()
     keepArrangement();
 }
 
+namespace {
+
+/// As its user has moved things, or as it is drawn.
+QJsonObject arrangementFor(Task task, const Document* document, const Settings& settings, int width)
+{
+    const QJsonObject kept = settings.value("arrangements").toObject()[taskKey(task, document)].toObject();
+    return kept.isEmpty() ? drawnArrangement(task, isDataflow(document), width) : kept;
+}
+
+} // namespace
+
 void MainWindow::setTask(Task task)
 {
     if (!m_document) return;
     if (m_sheet->task != task) keepArrangement();
     m_sheet->task = task;
-    const QJsonObject drawn = drawnArrangement(task, isDataflow(m_document), width());
-    const QJsonObject kept = m_settings.value("arrangements").toObject()[taskKey(m_sheet->task, m_document)].toObject();
     const QString focus = m_area->focusPanel() ? m_area->focusPanel()->objectName() : QString();
-    m_area->arrange(kept.isEmpty() ? drawn : kept, drawn);
+    m_area->arrange(arrangementFor(task, m_document, m_settings, width()), drawnArrangement(task, isDataflow(m_document), width()));
     if (!focus.isEmpty() && m_area->isOpen(focus)) m_area->show(focus, true); // who steps by keys goes on stepping
     m_sheet->arrangementTouched = false;
     orderFocus(*m_area, focusOrder(isDataflow(m_document)));
@@ -225,17 +234,33 @@ void selectNaN(Document& document)
             document.select(stop.stack.back().address + "/" + escapeAddressName(reason.value, true));
 }
 
+/// Whoever ran from the inputs wants to see the graph, and what came out.
+void uncoverGraph(DocumentSheet& sheet)
+{
+    PanelArea& area = sheet.area();
+    if (std::exchange(sheet.hasBegun, false) && area.isCovering("panelInputs", "panelGraph"))
+        area.show("panelGraph", area.focusPanel() && area.focusPanel()->objectName() == "panelInputs");
+}
+
 } // namespace
 
 void MainWindow::stopChanged()
 {
     if (m_sheet->notices().hasMoved(*m_document->stop())) selectNaN(*m_document);
-    // Whoever runs something wants to see it run.
-    if (task() == Task::browse && m_document->stop()->started) setTask(Task::debug);
     m_sheet->notices().stopChanged(*m_document->stop(), m_sheet->lastLine);
-    // Whoever ran from the inputs wants to see the graph, and what came out.
-    if (m_sheet->notices().hasBegun(*m_document->stop()) && m_area->isCovering("panelInputs", "panelGraph"))
-        m_area->show("panelGraph", m_area->focusPanel() && m_area->focusPanel()->objectName() == "panelInputs");
+    if (m_sheet->notices().hasBegun(*m_document->stop())) m_sheet->hasBegun = true;
+    if (task() != Task::browse || !m_document->stop()->started) {
+        uncoverGraph(*m_sheet);
+    } else if (!std::exchange(m_sheet->preparesRun, true)) {
+        // Whoever runs something wants to see it run. Another task in the same turn as all else that a stop changes would be too long a
+        // turn.
+        m_area->prepare(arrangementFor(Task::debug, m_document, m_settings, width()), [this, sheet = m_sheet] {
+            sheet->preparesRun = false;
+            if (m_sheet != sheet) return; // it comes once the file is in front again
+            if (task() == Task::browse && m_document->stop()->started) setTask(Task::debug);
+            uncoverGraph(*sheet);
+        });
+    }
     m_results->follow(m_document);
     updateAddress();
     updateActions();
