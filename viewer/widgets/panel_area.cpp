@@ -52,8 +52,9 @@ QJsonArray tabsWith(const QJsonObject& node, const QString& name)
 QStringList panelsOf(const QJsonObject& node)
 {
     QStringList names;
-    for (const QJsonValue& name : node["tabs"].toArray()) names.append(name.toString());
-    for (const QJsonValue& part : node["parts"].toArray()) names.append(panelsOf(part.toObject()));
+    const QJsonArray tabs = node["tabs"].toArray(), parts = node["parts"].toArray();
+    for (const auto& name : tabs) names.append(name.toString());
+    for (const auto& part : parts) names.append(panelsOf(part.toObject()));
     return names;
 }
 
@@ -223,12 +224,15 @@ void PanelArea::make(QStringList names, std::function<void()> then)
 {
     while (!names.isEmpty() && m_panels.contains(names.front())) names.removeFirst();
     const QString name = names.isEmpty() ? QString() : names.takeFirst();
-    const auto next = [this, name, names, then = std::move(then)] {
+    auto* const turn = new QTimer(this);
+    turn->setSingleShot(true);
+    connect(turn, &QTimer::timeout, turn, &QObject::deleteLater);
+    connect(turn, &QTimer::timeout, this, [this, name, names, then = std::move(then)] {
         if (name.isEmpty()) return then();
         made(name);
         make(names, then);
-    };
-    QTimer::singleShot(1, this, next); // after 0 it would be the same turn
+    });
+    turn->start(1); // after 0 it would be the same turn
 }
 
 void PanelArea::draw(const QJsonObject& drawn)
