@@ -83,6 +83,7 @@ void roll(LayerCall& l)
         return;
     }
     std::vector<Extent> extents;
+    extents.reserve(static_cast<size_t>(std::max(l.b.rank(x), 0)));
     for (int i = 0; i < l.b.rank(x); ++i) extents.push_back(l.b.same(x, i));
     const ValueId flat = l.b.op("Reshape", {x, l.b.ints({-1})});
     l.outputs = {l.b.reshape(l.b.op("Roll", {flat, l.b.ints({shifts.front()}), l.b.ints({0})}), extents)};

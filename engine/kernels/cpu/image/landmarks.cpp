@@ -114,7 +114,8 @@ Status runBilinear(const KernelArgs& args)
     const auto* const picture = args.in(0).as<float>();
     auto* out = args.out(0).as<float>();
     for (int64_t pixel = 0; pixel < shape[1] * shape[2]; ++pixel, out += depth) {
-        const Spot p = plane.at(static_cast<float>(pixel % shape[2]), static_cast<float>(pixel / shape[2]));
+        const int64_t row = pixel / shape[2], column = pixel % shape[2];
+        const Spot p = plane.at(static_cast<float>(column), static_cast<float>(row));
         const bool isInside = p.x >= 0 && p.y >= 0 && p.x <= static_cast<float>(in[2] - 1) && p.y <= static_cast<float>(in[1] - 1);
         if (!isInside) { // or not a number
             std::fill_n(out, depth, 0.0F);
