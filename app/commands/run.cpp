@@ -60,7 +60,7 @@ Result<int> runRun(const CommandContext& context)
         Status status = session.run(*executor, inputs, run, console.showsProgress() ? &meter : nullptr, timeout);
         steps += executor->position().step;
         for (const DataflowRace& race : executor->races()) console.warning("race: " + race.text);
-        if (!status.ok()) return withInitialiser(std::move(status).takeError(), initialiser);
+        if (!status.ok()) return withAdviceOnVariables(std::move(status).takeError(), file.model, initialiser);
         LS_CHECK_OK(checkStrict(arguments, *executor));
         if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); run == 0 && !text.empty())
             console.note(text);

@@ -114,7 +114,7 @@ Result<int> runTrace(const CommandContext& context)
     if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);
     if (recorder->summary().events == 0 && outcome.ok() && level != TraceLevel::control && arguments.has("only"))
         console.note("nothing is recorded: no operator that ran fits --only " + join(arguments.all("only"), " --only "));
-    if (!outcome.ok()) return withInitialiser(std::move(outcome).takeError(), initialiser);
+    if (!outcome.ok()) return withAdviceOnVariables(std::move(outcome).takeError(), file.model, initialiser);
     if (!closed.ok()) return std::move(closed).takeError();
     if (recorder->summary().state == "quota")
         return Error(ErrorCode::cannotWrite, "the quota is used up: events are missing ('loopscope query TRACE gaps' lists them)").at(path);

@@ -3,6 +3,7 @@
 #include "app/output/table.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/control_flow.h"
+#include "engine/ops/lost_values.h"
 
 #include <algorithm>
 #include <array>
@@ -190,7 +191,7 @@ void PrintedLines::printed(const PrintedText& e)
 
 std::vector<std::string> modelWarnings(const Model& model)
 {
-    std::vector<std::string> warnings;
+    std::vector<std::string> warnings = lostValueLines(model);
     for (const ModelWarning& warning : loopWarnings(model)) warnings.push_back(warning.address + ": " + warning.text);
     return warnings;
 }

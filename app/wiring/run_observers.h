@@ -106,7 +106,7 @@ private:
     Console& m_console;
 };
 
-/// What `info` and `run` warn about: loops that other runtimes compute differently. Empty for most models.
+/// What `info` warns about: values that could not be read, loops that other runtimes compute differently. Empty for most models.
 std::vector<std::string> modelWarnings(const Model& model);
 /// Of what a run of `root` may reach.
 std::vector<std::string> runWarnings(const Model& model, GraphId root);

@@ -18,6 +18,7 @@
 #include "engine/base/text.h"
 #include "engine/exec/make_executor.h"
 #include "engine/ir/frames.h"
+#include "engine/ops/lost_values.h"
 #include "engine/tensor/npz.h"
 #include "tracer/api/trace_reader.h"
 
@@ -261,6 +262,7 @@ Result<DebugSubject> openSubject(const Arguments& typed,
     subject.owner = file;
     subject.selection = selection;
     subject.note = isKept ? loopNote(arguments.positionals[0]) : whyNoDevice;
+    for (const std::string& lost : lostValueLines(file->model)) subject.note += (subject.note.empty() ? "" : "; ") + lost;
     subject.record = recorderOf(file->model, std::string(profileName(options.profile)), file);
     subject.inputs = std::move(inputs);
     if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));

@@ -6,6 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
+#include "engine/ops/lost_values.h"
 #include "engine/transform/graph_editor.h"
 
 #include <algorithm>
@@ -174,8 +175,9 @@ std::string initialiserOf(const Model& model)
     return most ? most->name : std::string();
 }
 
-Error withInitialiser(Error error, const std::string& initialiser)
+Error withAdviceOnVariables(Error error, const Model& model, const std::string& initialiser)
 {
+    error = withLostValue(std::move(error), model);
     const std::string text = error.message();
     const bool isUnset = text.find("uninitialized value") != std::string::npos || text.find("Could not find variable") != std::string::npos;
     return isUnset && !initialiser.empty() ? std::move(error).note("'" + initialiser + "' assigns it: --init " + initialiser)

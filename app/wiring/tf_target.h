@@ -21,8 +21,8 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
 
 /// The node that gives a graph's variables their first values, which nobody has asked for (--init); empty: there is none.
 std::string initialiserOf(const Model& model);
-/// The error, and how to mend it where a variable was read that has no value.
-Error withInitialiser(Error error, const std::string& initialiser);
+/// The error, and where a variable was read that has no value: why, and how to mend it.
+Error withAdviceOnVariables(Error error, const Model& model, const std::string& initialiser);
 
 /// Values that no operator of a TensorFlow graph reads, as far as a session can hand them out and would ask for them: no constants,
 /// assignments of first values, or what waits for a checkpoint to be written, unless there is nothing else.

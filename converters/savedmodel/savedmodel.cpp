@@ -9,6 +9,8 @@
 #include "converters/savedmodel/restored_variables.h"
 #include "engine/base/bytes.h"
 #include "engine/base/file_guard.h"
+#include "engine/ops/lost_values.h"
+#include "engine/ops/op_traits.h"
 
 #include "meta_graph.pb.h"
 
@@ -61,6 +63,20 @@ Status attachAssets(Model& model, const std::string& folder, const std::vector<A
     return {};
 }
 
+/// Whether the graph is worth opening without what the error speaks of: a file is damaged, or has a form that is not read.
+bool isLoss(const Error& error) { return error.code() == ErrorCode::badFile || error.code() == ErrorCode::unsupported; }
+
+/// No variable that has no value yet will get one.
+Status loseRest(Model& model, const Error& why)
+{
+    if (!isLoss(why)) return why.copy();
+    for (Operator& op : model.graphs.front().operators)
+        if (hasTrait(op.kind, OpTrait::variable) && findAttribute(op.attributes, "@value") == nullptr &&
+            findAttribute(op.attributes, kLostValue) == nullptr)
+            setAttribute(op.attributes, std::string(kLostValue), why.message());
+    return {};
+}
+
 /// What the graph itself restores, and of the other variables what the saved objects say.
 Result<std::vector<savedmodel::RestoredVariable>> variablesOf(const Model& model, savedmodel::Checkpoint& checkpoint)
 {
@@ -87,15 +103,22 @@ void addNamed(const Model& model, const savedmodel::Checkpoint& checkpoint, std:
     }
 }
 
-Status giveValues(Model& model, savedmodel::Checkpoint& checkpoint, const std::vector<savedmodel::RestoredVariable>& variables)
+enum class Damage : uint8_t { fails, loses };
+
+Status giveValues(Model& model, savedmodel::Checkpoint& checkpoint, const std::vector<savedmodel::RestoredVariable>& variables,
+                  Damage damage)
 {
     Graph& main = model.graphs.front();
     for (const savedmodel::RestoredVariable& restored : variables) {
         Operator& op = main.operators[static_cast<size_t>(restored.variable.index)];
         Result<TensorAttribute> value =
             restored.slice.empty() ? checkpoint.read(restored.key) : checkpoint.readSlice(restored.key, restored.slice);
-        if (!value.ok()) return std::move(value).takeError().at("variable '" + op.name + "'");
-        setAttribute(op.attributes, "@value", std::move(value).value());
+        if (value.ok()) {
+            removeAttribute(op.attributes, kLostValue);
+            setAttribute(op.attributes, "@value", std::move(value).value());
+        } else if (damage == Damage::loses && isLoss(value.error()))
+            setAttribute(op.attributes, std::string(kLostValue), value.error().message());
+        else return std::move(value).takeError().at("variable '" + op.name + "'");
     }
     return {};
 }
@@ -105,9 +128,11 @@ Status attachVariables(Model& model, const std::string& folder)
     std::error_code ignored;
     const std::string prefix = folder + "/variables/variables";
     if (!std::filesystem::exists(prefix + ".index", ignored) && savedmodel::restoredVariables(model).empty()) return {};
-    LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(prefix));
-    LS_TRY(const std::vector<savedmodel::RestoredVariable> variables, variablesOf(model, checkpoint));
-    return giveValues(model, checkpoint, variables);
+    Result<savedmodel::Checkpoint> checkpoint = savedmodel::Checkpoint::open(prefix);
+    if (!checkpoint.ok()) return loseRest(model, checkpoint.error());
+    const Result<std::vector<savedmodel::RestoredVariable>> variables = variablesOf(model, *checkpoint);
+    LS_CHECK_OK(giveValues(model, *checkpoint, variables.ok() ? *variables : savedmodel::restoredVariables(model), Damage::loses));
+    return variables.ok() ? Status() : loseRest(model, variables.error());
 }
 
 /// Everything that is read of a SavedModel lies in its folder: a link may not lead out of it. Errors: badFile.
@@ -145,14 +170,20 @@ Result<Model> importMessage(tfpb::SavedModel& message, const std::string& folder
 
 } // namespace
 
-Status attachCheckpoint(Model& model, const std::string& prefix)
+namespace {
+
+Status attachCheckpointOf(Model& model, const std::string& prefix, Damage damage)
 {
     LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(prefix));
     std::vector<savedmodel::RestoredVariable> variables = savedmodel::restoredVariables(model);
     addNamed(model, checkpoint, variables);
     if (variables.empty()) return Error(ErrorCode::badFile, "holds no value of a variable of this graph").at(prefix + ".index");
-    return giveValues(model, checkpoint, variables);
+    return giveValues(model, checkpoint, variables, damage);
 }
+
+} // namespace
+
+Status attachCheckpoint(Model& model, const std::string& prefix) { return attachCheckpointOf(model, prefix, Damage::fails); }
 
 Result<bool> attachCheckpointBeside(Model& model, const std::string& path)
 {
@@ -165,7 +196,8 @@ Result<bool> attachCheckpointBeside(Model& model, const std::string& path)
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
         if (entry->is_symlink(error) && entry->path().filename().string().starts_with(shards))
             LS_CHECK_OK(checkWithin(folder, entry->path().string()));
-    LS_CHECK_OK(attachCheckpoint(model, prefix.string()));
+    Status status = attachCheckpointOf(model, prefix.string(), Damage::loses);
+    if (!status.ok()) LS_CHECK_OK(loseRest(model, std::move(status).takeError()));
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/base/text.h"
 #include "engine/ops/control_flow.h"
+#include "engine/ops/lost_values.h"
 #include "engine/ops/tf_registry.h"
 #include "engine/transform/function_calls.h"
 #include "engine/transform/graph_editor.h"
@@ -229,9 +230,10 @@ private:
     {
         if (!m_valueless.empty()) {
             std::vector<std::string> names;
+            const std::vector<std::string> lost = lostValueLines(m_model);
             for (const std::string& name : m_valueless) names.push_back("'" + name + "'");
             return Error(ErrorCode::unsupported, "cannot freeze variables without a value: " + few(std::move(names)))
-                .note("a SavedModel has the values in its checkpoint; a GraphDef has none");
+                .note(lost.empty() ? "a SavedModel has the values in its checkpoint; a GraphDef has none" : lost.front());
         }
         if (!m_written.empty())
             return Error(ErrorCode::unsupported, "cannot freeze variables that are written: " + listed(m_written, "by"));

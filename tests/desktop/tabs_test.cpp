@@ -191,6 +191,21 @@ private slots:
         QVERIFY(find("filePage")->isVisible());
     }
 
+    void aDamagedCheckpointLeavesTheGraphToLookAt()
+    {
+        const QString path = m_folder->path() + "/growth.ckpt";
+        for (const char* const part : {".meta", ".index"}) QVERIFY(QFile::copy(QString("tests/cli/saver/growth.ckpt") + part, path + part));
+        beside({path + ".meta"});
+        QVERIFY(m_window->document());
+        QVERIFY(!m_window->document()->model().graphs.front().operators.empty());
+        QVERIFY(m_window->banner().isVisible());
+        QVERIFY2(m_window->banner().text().startsWith("variables 'rate', 'bonus' have no value: ") ||
+                     m_window->banner().text().startsWith("variable 'rate' has no value: "),
+                 qPrintable(m_window->banner().text()));
+        QCOMPARE(m_window->document()->problems().size(), size_t(1));
+        QVERIFY(m_window->action("run")->isEnabled());
+    }
+
     void whatCouldBeReadOfOtherFormatsIsShown()
     {
         const auto writeCut = [&](const QString& path, qint64 eighths) {

@@ -30,6 +30,21 @@
 
 namespace loopscope::viewer {
 
+namespace {
+
+/// What is to be known of a file before anything runs: values that could not be read, a recording without its end.
+void tellNote(DocumentSheet& sheet)
+{
+    const std::string& note = sheet.document().backend().session().note();
+    if (note.empty()) return;
+    sheet.document().report({Problem::Severity::warning, note, {}, {}});
+    if (sheet.banner().isHidden())
+        sheet.banner().show(Banner::Kind::warning, toText(note), {},
+                            {{QObject::tr("Problems"), [&sheet] { sheet.area().show("panelProblems", true); }}});
+}
+
+} // namespace
+
 void MainWindow::showWelcome()
 {
     m_welcome->showRecent();
@@ -85,6 +100,7 @@ void MainWindow::openInstead(DocumentSheet* before, const QString& path, std::fu
         showDocument(std::move(opened).value(), before);
         if (!session.isEmpty()) m_commands->restoreSession(session);
         else m_commands->offerSession();
+        tellNote(*m_sheet);
         if (then) then();
         emit documentOpened();
     });

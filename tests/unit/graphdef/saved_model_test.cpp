@@ -2,6 +2,7 @@
 #include "converters/formats.h"
 #include "converters/savedmodel/savedmodel.h"
 #include "engine/ir/text/printer.h"
+#include "engine/ops/lost_values.h"
 #include "tests/unit/graphdef/bundle_writer.h"
 #include "tests/unit/graphdef/small_graph.h"
 
@@ -13,6 +14,9 @@
 namespace loopscope {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string kRestoreV1 = R"(
@@ -174,15 +178,25 @@ TEST_F(SavedModelTest, refuses_assets_outside_of_the_folder)
     EXPECT_THAT(opened(), HasSubstr("lies outside of the folder"));
 }
 
-TEST_F(SavedModelTest, names_what_is_missing)
+/// Who wants to see the graph does not need its values.
+TEST_F(SavedModelTest, opens_without_the_values_that_are_missing)
 {
     write(kRestoreV1);
-    EXPECT_THAT(opened(), HasSubstr("/variables/variables.index: no such file"));
+    EXPECT_THAT(opened(), ContainsRegex("  w = VariableV2\\(\\) @lost=\"[^\"]*/variables/variables.index: no such file"));
     BundleWriter writer;
     writer.add("another", tfpb::DT_INT32, {1}, "abcd");
     writer.write(folder() + "/variables/variables");
-    EXPECT_THAT(opened(), HasSubstr("variable 'w': "));
-    EXPECT_THAT(opened(), HasSubstr("no entry 'w_key'"));
+    EXPECT_THAT(opened(), ContainsRegex("  w = VariableV2\\(\\) @lost=\"[^\"]*no entry 'w_key'"));
+    const auto model = loadModel(folder());
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    EXPECT_THAT(lostValueLines(model->model), ElementsAre(AllOf(HasSubstr("variable 'w' has no value: "), HasSubstr("no entry 'w_key'"))));
+    writeVariables();
+    BundleWriter::put(folder() + "/variables/variables.index", "no index");
+    EXPECT_THAT(opened(), ContainsRegex("  w = VariableV2\\(\\) @lost=\"[^\"]*variables.index: "));
+}
+
+TEST_F(SavedModelTest, names_what_is_missing)
+{
     BundleWriter::put(folder() + "/saved_model.pb", "\x08\x01");
     EXPECT_THAT(opened(), HasSubstr("holds no graph"));
 }
