@@ -75,6 +75,7 @@ Result<int> runGrad(const CommandContext& context)
     if (names.of.empty() || names.wrt.empty())
         return Error(ErrorCode::usage, "'grad' has to know what of and by what").expected("--of NAME --wrt NAME");
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
+    LS_CHECK_OK(attachFiles(file.model, arguments));
     names.root = rootOf(file.model, arguments.text("signature"));
     PassContext passes{visibleNames(arguments.all("of"), {}, {}), constantEvaluator(), names};
     keepEverything(file.model, passes.visible);

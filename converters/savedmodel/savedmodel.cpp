@@ -6,6 +6,7 @@
 #include "converters/graphdef/messages.h"
 #include "converters/savedmodel/checkpoint.h"
 #include "converters/savedmodel/object_variables.h"
+#include "converters/savedmodel/registered_gradients.h"
 #include "converters/savedmodel/restored_variables.h"
 #include "engine/base/bytes.h"
 #include "engine/base/file_guard.h"
@@ -165,6 +166,8 @@ Result<Model> importMessage(tfpb::SavedModel& message, const std::string& folder
     if (findNode(model.graphs.front(), init).valid()) setAttribute(model.attributes, "init_op", init);
     LS_CHECK_OK(attachAssets(model, folder, assets));
     LS_CHECK_OK(attachVariables(model, folder));
+    if (const auto rest = std::ranges::find(model.metadata, kMetaGraphEntry, &Metadata::name); rest != model.metadata.end())
+        LS_CHECK_OK(savedmodel::nameRegisteredGradients(model, rest->data->bytes().view()));
     return model;
 }
 

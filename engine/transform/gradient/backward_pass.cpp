@@ -4,6 +4,7 @@
 #include "engine/ops/op_traits.h"
 #include "engine/ops/tf_registry.h"
 #include "engine/transform/gradient/activity.h"
+#include "engine/transform/gradient/custom_gradients.h"
 
 #include <algorithm>
 
@@ -152,7 +153,9 @@ Status BackwardPass::goThrough(OperatorId id)
         c.y.push_back(m_nodes.value(result));
         c.dy.push_back(gradientOf(result));
     }
-    const GradientRule rule = isWhole(op) ? m_calls.ruleOf(op.kind.name) : nullptr;
+    const std::string_view custom = customGradientName(op);
+    if (!custom.empty()) c.refusal = "it is that of '" + std::string(custom) + "', which is not in the graph";
+    const GradientRule rule = isWhole(op) && custom.empty() ? m_calls.ruleOf(op.kind.name) : nullptr;
     const std::vector<GradientValue> came = c.dy;
     if (rule != nullptr) {
         for (size_t k = 0; k < c.dy.size(); ++k)

@@ -2,6 +2,7 @@
 
 #include "engine/ops/tf_rules.h"
 #include "engine/transform/gradient/activity.h"
+#include "engine/transform/gradient/custom_gradients.h"
 #include "engine/transform/gradient/known_shapes.h"
 #include "engine/transform/gradient/loop_constants.h"
 
@@ -153,6 +154,11 @@ GraphId FunctionalGradients::registeredGradient(const Operator& op) const
 
 Status FunctionalGradients::differentiate(GradientCase& c)
 {
+    if (const GraphId custom = findCustomGradient(m_model, customGradientName(c.op)); custom.valid()) {
+        c.refusal.clear();
+        callCustomGradient(m_model, c, custom);
+        return c.refusal.empty() ? Status() : refuse(c);
+    }
     const std::vector<GraphId> called = calledGraphs(c.op);
     const bool areThere = std::ranges::all_of(called, [&](GraphId id) { return m_model.hasGraph(id); });
     if (called.empty() || !areThere || !c.refusal.empty()) return refuse(c); // before anything is changed

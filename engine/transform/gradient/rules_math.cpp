@@ -105,19 +105,11 @@ void fakeQuantRule(Case& c, std::string_view kind)
     c.dx = c.nodes.add(kind, operands, attributesOf(c, {"narrow_range", "num_bits"}));
 }
 
-/// What tf.custom_gradient makes: a function of Python gives the gradient then.
-void identitiesRule(Case& c)
-{
-    const std::string_view custom = attributeString(c.op.attributes, "_gradient_op_type", "");
-    if (custom.empty()) c.dx = c.dy;
-    else c.refusal = "it is that of '" + std::string(custom) + "', which is not in the graph";
-}
-
 // clang-format off
 constexpr NamedGradientRule kMathRules[] = {
     {"Identity", kSymbolic, [](Case& c) { c.give(c.dy[0]); }},
     {"RefIdentity", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
-    {"IdentityN", kSymbolic, identitiesRule},
+    {"IdentityN", kSymbolic, [](Case& c) { c.dx = c.dy; }},
     {"Snapshot", kSymbolic, [](Case& c) { c.give(c.dy[0]); }},
     {"Print", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
     {"EnsureShape", kGraphsOnly, [](Case& c) { c.give(c.dy[0]); }},
