@@ -136,6 +136,7 @@ Result<int> runRaiseCommand(const CommandContext& context)
     LS_CHECK_OK(checkWritable(reportPath, saving.overwrite));
     LS_TRY(const PassPlan plan, planOf(context));
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
+    LS_CHECK_OK(attachFiles(file.model, arguments));
     const LoadedModel before = file;
     std::vector<std::string> targets = arguments.all("target"); // what a session runs, be it before anything else
     if (arguments.has("fetch") || arguments.has("target")) std::ranges::copy(arguments.all("init"), std::back_inserter(targets));

@@ -228,9 +228,6 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
     return asked;
 }
 
-namespace {
-
-/// What the graph finds in the file system, as far as the command line names it.
 Status attachFiles(Model& model, const Arguments& arguments)
 {
     if (arguments.has("checkpoint")) LS_CHECK_OK(attachCheckpoint(model, arguments.text("checkpoint")));
@@ -242,8 +239,6 @@ Status attachFiles(Model& model, const Arguments& arguments)
     }
     return {};
 }
-
-} // namespace
 
 Result<RunSelection> selectionFromArguments(LoadedModel& file, const Arguments& arguments)
 {

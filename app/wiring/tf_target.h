@@ -34,6 +34,9 @@ std::vector<std::string> namesOf(const Arguments& arguments, std::string_view op
 /// The graph that runs: the signature's, else the primary one.
 GraphId rootOf(const Model& model, std::string_view signature);
 
+/// What the graph finds in the file system, as far as `--checkpoint` and `--asset` name it. Errors: usage, and those of reading.
+Status attachFiles(Model& model, const Arguments& arguments);
+
 /// What `--feed`, `--input`, `--fetch`, `--target`, `--signature` and `--init` ask of a TensorFlow graph, completed; the nodes of `--init`
 /// are added to the model's own. Errors: as completeSelection.
 Result<RunSelection> selectionFromArguments(LoadedModel& file, const Arguments& arguments);
