@@ -280,40 +280,75 @@ private:
         return {};
     }
 
-    /// An order of execution that ignores what NextIterations lead to; of several nodes the first in the file.
+    /// An order of execution that ignores what NextIterations lead to; of several nodes the first in the file. A Recv stands behind the
+    /// Send of its frame, unless parts of the graph wait for each other.
     Result<std::vector<int32_t>> sort()
     {
-        const size_t count = m_graph.operators.size();
-        std::vector<int32_t> waits(count, 0);
-        const auto counts = [&](size_t from) { return m_frames[from].frame >= 0 && m_kinds[from] != NodeKind::nextIteration; };
-        size_t reached = 0;
-        for (size_t o = 0; o < count; ++o) {
-            if (m_frames[o].frame >= 0) ++reached;
-            if (!counts(o)) continue;
-            for (const int32_t next : m_followers[o]) ++waits[static_cast<size_t>(next)];
-        }
-        std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
-        for (size_t o = 0; o < count; ++o)
-            if (m_frames[o].frame >= 0 && waits[o] == 0) ready.push(static_cast<int32_t>(o));
-        std::vector<int32_t> order;
-        order.reserve(reached);
-        while (!ready.empty()) {
-            const int32_t o = ready.top();
-            ready.pop();
-            order.push_back(o);
-            if (!counts(static_cast<size_t>(o))) continue;
-            for (const int32_t next : m_followers[static_cast<size_t>(o)])
-                if (--waits[static_cast<size_t>(next)] == 0) ready.push(next);
-        }
+        std::vector<int32_t> waits;
+        const std::vector<std::vector<int32_t>> received = receivers();
+        const auto reached = static_cast<size_t>(std::ranges::count_if(m_frames, [](const Frame& frame) { return frame.frame >= 0; }));
+        std::vector<int32_t> order = sorted(received, waits);
+        if (order.size() < reached && !received.empty()) order = sorted({}, waits);
         if (order.size() == reached) return order;
         std::string names;
         size_t named = 0;
-        for (size_t o = 0; o < count && named < 3; ++o) {
+        for (size_t o = 0; o < waits.size() && named < 3; ++o) {
             if (m_frames[o].frame < 0 || waits[o] == 0) continue;
             names += (named++ == 0 ? "" : ", ") + nodeText(m_graph.operators[o]);
         }
         return invalidArgument(std::to_string(reached - order.size()) +
                                " nodes in a cycle without a NextIteration, or behind one: " + names);
+    }
+
+    /// Nodes behind those they wait for, and what waits for ever is left out; `waits`: for how many.
+    std::vector<int32_t> sorted(const std::vector<std::vector<int32_t>>& received, std::vector<int32_t>& waits) const
+    {
+        const size_t count = m_graph.operators.size();
+        waits.assign(count, 0);
+        const auto visit = [&](size_t from, auto&& each) {
+            if (m_frames[from].frame < 0 || m_kinds[from] == NodeKind::nextIteration) return;
+            for (const int32_t next : m_followers[from]) each(next);
+            if (!received.empty())
+                for (const int32_t next : received[from]) each(next);
+        };
+        for (size_t o = 0; o < count; ++o) visit(o, [&](int32_t next) { ++waits[static_cast<size_t>(next)]; });
+        std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
+        for (size_t o = 0; o < count; ++o)
+            if (m_frames[o].frame >= 0 && waits[o] == 0) ready.push(static_cast<int32_t>(o));
+        std::vector<int32_t> order;
+        order.reserve(count);
+        while (!ready.empty()) {
+            const int32_t o = ready.top();
+            ready.pop();
+            order.push_back(o);
+            visit(static_cast<size_t>(o), [&](int32_t next) {
+                if (--waits[static_cast<size_t>(next)] == 0) ready.push(next);
+            });
+        }
+        return order;
+    }
+
+    /// By operator: the Recvs in the frame of a Send that TensorFlow has put between parts of a graph. Empty if there are none.
+    std::vector<std::vector<int32_t>> receivers() const
+    {
+        std::map<std::string, std::vector<int32_t>> waiting;
+        const auto keyOf = [&](size_t o) {
+            const AttributeList& a = m_graph.operators[o].attributes;
+            return std::string(attributeString(a, "send_device", "")) + ";" + std::string(attributeString(a, "recv_device", "")) + ";" +
+                   std::string(attributeString(a, "tensor_name", "")) + ";" + std::to_string(m_frames[o].frame);
+        };
+        const auto isWithin = [&](size_t o, NodeKind kind) {
+            return m_kinds[o] == kind && m_frames[o].frame >= 0 && m_graph.operators[o].kind.name.starts_with('_');
+        };
+        for (size_t o = 0; o < m_kinds.size(); ++o)
+            if (isWithin(o, NodeKind::receive)) waiting[keyOf(o)].push_back(static_cast<int32_t>(o));
+        std::vector<std::vector<int32_t>> received;
+        if (waiting.empty()) return received;
+        received.resize(m_kinds.size());
+        for (size_t o = 0; o < m_kinds.size(); ++o)
+            if (isWithin(o, NodeKind::send))
+                if (const auto at = waiting.find(keyOf(o)); at != waiting.end()) received[o] = at->second;
+        return received;
     }
 
     void place(const std::vector<int32_t>& order)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <tuple>
 
 namespace loopscope::dataflow {
@@ -136,11 +137,14 @@ std::vector<DataflowReady> Inspection::ready() const
     for (const Iteration* iteration : m_flow.active())
         if (iteration->ready > 0) active.push_back(iteration);
     std::ranges::sort(active, [](const Iteration* a, const Iteration* b) { return Flow::precedes(*a, *b); });
+    std::set<std::pair<const Iteration*, int32_t>> waiting; // Recvs whose turn would come, but for what is not sent yet
+    for (const auto& [key, place] : m_rendezvous.waiting(m_flow.active())) waiting.insert(place);
     std::vector<DataflowReady> result;
     for (const Iteration* iteration : active)
         for (size_t word = 0; word < iteration->readyBits.size(); ++word)
             for (uint64_t bits = iteration->readyBits[word]; bits != 0; bits &= bits - 1) {
                 const int position = static_cast<int>(word) * 64 + std::countr_zero(bits);
+                if (waiting.contains({iteration, position})) continue;
                 const GraphCode& code = programOf(*iteration).code;
                 const Node& node = code.nodes[static_cast<size_t>(iteration->frame->code->firstNode + position)];
                 result.push_back({addressOf(*iteration, node.op), code.id, node.op, iteration->invocation,

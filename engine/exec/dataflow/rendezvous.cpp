@@ -159,6 +159,27 @@ Status Rendezvous::arrive(const Arrival& arrival)
     return {};
 }
 
+std::multimap<std::string, std::pair<const Iteration*, int32_t>> Rendezvous::waiting(const std::vector<Iteration*>& active) const
+{
+    std::multimap<std::string, std::pair<const Iteration*, int32_t>> waiting;
+    for (const Channel& channel : m_channels)
+        for (const Parked& parked : channel.parked) waiting.emplace(keyText(channel, parked), std::pair(parked.iteration, parked.position));
+    for (const Iteration* const iteration : active) {
+        const Program& program = programOf(*iteration);
+        for (int32_t p = 0; p < iteration->frame->code->nodeCount && iteration->ready > 0; ++p) {
+            const Node& node = program.code.nodes[static_cast<size_t>(iteration->frame->code->firstNode + p)];
+            const auto isSet = [&](const std::vector<uint64_t>& bits) { return (bits[static_cast<size_t>(p) / 64] >> (p % 64) & 1) != 0; };
+            if (node.kind != NodeKind::receive || !isSet(iteration->readyBits) || isSet(iteration->deadBits)) continue;
+            const Channel& channel = m_channels[static_cast<size_t>(program.channels[static_cast<size_t>(node.channel)])];
+            if (!channel.isWithinCall || channel.peer >= 0) continue; // from elsewhere, whenever that is
+            const Place here = {iteration->frame->serial, iteration->number};
+            if (std::ranges::find(channel.sent, here, &Sent::place) == channel.sent.end())
+                waiting.emplace(channel.text + toString(addressOf(*iteration)), std::pair(iteration, p));
+        }
+    }
+    return waiting;
+}
+
 std::string Rendezvous::keyText(const Channel& channel, const Parked& parked) const
 {
     if (channel.isWithinCall) return channel.text + toString(addressOf(*parked.iteration));

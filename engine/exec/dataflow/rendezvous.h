@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope::dataflow {
@@ -58,6 +59,8 @@ public:
     Result<bool> awaitPeers();
 
     bool hasParked() const { return m_parked > 0; }
+    /// Recvs that have been put aside, and ready ones that would be, by what they wait for: an iteration and a position.
+    std::multimap<std::string, std::pair<const Iteration*, int32_t>> waiting(const std::vector<Iteration*>& active) const;
     const std::deque<Channel>& channels() const { return m_channels; }
     /// "cpu:0;b;edge_0_branch;main/collatz@0:frame": what a Recv waits for, as messages name it.
     std::string keyText(const Channel& channel, const Parked& parked) const;

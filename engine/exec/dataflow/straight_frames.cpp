@@ -35,6 +35,7 @@ public:
         const std::span nodes(m_code.nodes.data() + code.firstNode, static_cast<size_t>(code.nodeCount));
         for (const Node& node : nodes)
             if (!isPlain(node) || !comesEachTime(node, frame)) return straight;
+        if (!isSentBefore(nodes)) return straight;
         straight.invariantCount = m_invariants[static_cast<size_t>(frame)];
         for (const Node& node : nodes)
             if (node.isMerge && isHead(node)) straight.heads.push_back(node.position);
@@ -52,8 +53,6 @@ private:
         switch (node.kind) {
         case NodeKind::enter:
         case NodeKind::constantEnter:
-        case NodeKind::send:
-        case NodeKind::receive:
         case NodeKind::call:
         case NodeKind::abort: return false;
         default: break;
@@ -61,6 +60,19 @@ private:
         if (node.readsReference) return false;
         const std::span edges(m_code.edges.data() + node.firstEdge, static_cast<size_t>(node.lastEdge - node.firstEdge));
         return node.kind == NodeKind::exit || std::ranges::none_of(edges, [](const Edge& edge) { return edge.node < 0; });
+    }
+
+    /// Each Recv stands behind the one Send of its channel, and each Send has one that takes what it sends.
+    bool isSentBefore(std::span<const Node> nodes) const
+    {
+        std::vector<int> balance(m_code.channels.size(), 0); // 1: sent and not yet received
+        for (const Node& node : nodes) {
+            if (node.kind != NodeKind::send && node.kind != NodeKind::receive) continue;
+            const auto channel = static_cast<size_t>(node.channel);
+            if (!m_code.channels[channel].isWithinCall || balance[channel] != (node.kind == NodeKind::send ? 0 : 1)) return false;
+            ++balance[channel];
+        }
+        return std::ranges::find(balance, 1) == balance.end();
     }
 
     /// Whether all that it waits for comes in every iteration but the first.

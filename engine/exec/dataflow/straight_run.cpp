@@ -55,6 +55,7 @@ Status DataflowExecutor::Impl::runWhole(Iteration& iteration)
         if (isDead) {
             ++tally.dead;
             tally.lastDead = iteration.number;
+            if (node.kind == NodeKind::send) LS_CHECK_OK(m_runner.sendDead(iteration, node));
         } else {
             tally.lastLive = iteration.number;
             if (Status status = m_runner.run(iteration, node); !status.ok()) [[unlikely]] {

@@ -46,13 +46,10 @@ const Node* senderOf(const GraphCode& code, const Operator& receive)
 
 std::vector<DataflowWait> Inspection::waits() const
 {
-    if (!m_rendezvous.hasParked()) return m_stuck;
     std::vector<DataflowWait> waits;
     std::vector<const Iteration*> where;
-    std::multimap<std::string, std::pair<const Iteration*, int32_t>> parked; // in the order in which they are told
-    for (const Rendezvous::Channel& channel : m_rendezvous.channels())
-        for (const Rendezvous::Parked& waiting : channel.parked)
-            parked.emplace(m_rendezvous.keyText(channel, waiting), std::pair(waiting.iteration, waiting.position));
+    const std::multimap<std::string, std::pair<const Iteration*, int32_t>> parked = m_rendezvous.waiting(m_flow.active());
+    if (parked.empty()) return m_stuck;
     for (const auto& [key, place] : parked) {
         const auto& [iteration, position] = place;
         const GraphCode& code = programOf(*iteration).code;

@@ -42,8 +42,8 @@ Status Flow::keepResults(Iteration& iteration, const Node& node, bool isDead)
     const Program& program = programOf(iteration);
     const int32_t* const slots = program.code.outputs.data() + node.firstOutput;
     for (int32_t k = 0; k < node.outputCount; ++k) iteration.slots[static_cast<size_t>(slots[k])] = m_results[static_cast<size_t>(k)];
-    const bool isSwitch = node.kind == NodeKind::switchNode || node.kind == NodeKind::switchMany;
-    if (!isSwitch && !isDead) [[likely]]
+    const bool mayKill = node.kind == NodeKind::switchNode || node.kind == NodeKind::switchMany || node.kind == NodeKind::receive;
+    if (!mayKill && !isDead) [[likely]]
         return {};
     const Edge* const edges = program.code.edges.data();
     for (int32_t k = 0; k < node.outputCount; ++k)

@@ -2,7 +2,9 @@
 // Loops are random: conditions in the body, dead nodes, control edges from them, loops inside, nodes that fail, values that die.
 #include "tests/unit/exec/dataflow_models.h"
 
+#include "engine/exec/dataflow/graph_code.h"
 #include "engine/exec/machine_state.h"
+#include "engine/transform/partition/partition.h"
 
 #include <random>
 
@@ -116,9 +118,8 @@ Ending endingOf(const DataflowExecutor& executor, Status status)
     return ending;
 }
 
-void compareWays(const std::string& text, int32_t n, bool keepAll, std::mt19937& random)
+void compareWays(const Model* model, int32_t n, bool keepAll, std::mt19937& random)
 {
-    const auto model = dataflowModel(text.c_str());
     ExecutionOptions options;
     options.keepAll = keepAll;
     options.maxSteps = 2000;
@@ -160,15 +161,34 @@ TEST(WholeIterations, leaveWhatNodesLeaveOneByOne)
     for (uint32_t seed = 0; seed < 150; ++seed) {
         const std::string text = RandomLoop(seed).text();
         SCOPED_TRACE(text);
-        compareWays(text, static_cast<int32_t>(seed % 9), seed % 3 == 0, random);
+        compareWays(dataflowModel(text.c_str()).get(), static_cast<int32_t>(seed % 9), seed % 3 == 0, random);
         if (HasFatalFailure()) return;
     }
+}
+
+/// Parts of a graph in one machine: what one sends another receives in the same iteration, dead values, too.
+TEST(WholeIterations, ofLoopsThatAreCutBetweenDevices)
+{
+    std::mt19937 random(5);
+    int straight = 0;
+    for (uint32_t seed = 0; seed < 100; ++seed) {
+        const std::string text = RandomLoop(seed).text();
+        SCOPED_TRACE(text);
+        Model model = *dataflowModel(text.c_str());
+        ASSERT_TRUE(cutGraph(model, GraphId(0), placeAtRandom(model.graph(GraphId(0)), 2 + seed % 2, seed)).ok());
+        const Result<dataflow::GraphCode> code = dataflow::compileGraph(model, GraphId(0));
+        ASSERT_TRUE(code.ok());
+        straight += code->frames[1].straight.isStraight ? 1 : 0;
+        compareWays(&model, static_cast<int32_t>(seed % 9), seed % 3 == 0, random);
+        if (HasFatalFailure()) return;
+    }
+    EXPECT_GT(straight, 80); // no function is called in them
 }
 
 TEST(WholeIterations, ofLoopsInLoops)
 {
     std::mt19937 random(4);
-    for (const int32_t n : {1, 4, 7}) compareWays(kNestedFrames, n, n == 4, random);
+    for (const int32_t n : {1, 4, 7}) compareWays(dataflowModel(kNestedFrames).get(), n, n == 4, random);
 }
 
 } // namespace
