@@ -1,5 +1,7 @@
 #include "converters/tflite/custom_options.h"
 
+#include "engine/tensor/strings.h"
+
 #include <flatbuffers/flexbuffers.h>
 
 #include <algorithm>
@@ -105,8 +107,28 @@ private:
             const auto size = start ? length(*start, width, width) : std::nullopt;
             return size && spend(*size * sizeof(int64_t)) ? integers(*start, width, *size) : std::nullopt;
         }
+        case flexbuffers::FBT_VECTOR_STRING_DEPRECATED: {
+            const auto start = target(at, parentWidth);
+            const auto size = start ? length(*start, width, width) : std::nullopt;
+            return size ? strings(*start, width, *size) : std::nullopt;
+        }
         default: return std::nullopt;
         }
+    }
+
+    /// A list of strings that has one type for all: the lengths of its strings have one byte.
+    std::optional<Attribute> strings(size_t start, size_t width, size_t size)
+    {
+        std::vector<std::string> list;
+        for (size_t i = 0; i < size; ++i) {
+            const auto first = target(start + i * width, width);
+            const auto bytes = first ? length(*first, 1, 1) : std::nullopt;
+            if (!bytes || !spend(*bytes + sizeof(std::string))) return std::nullopt;
+            list.push_back(text(*first, *bytes));
+        }
+        const auto packed = packStrings(list);
+        return Attribute(TensorAttribute{TensorType(DType::string, Shape({static_cast<int64_t>(size)})),
+                                         std::make_shared<const Constant>(Bytes::copyOf(packed.data(), packed.size()))});
     }
 
     /// A list of whole numbers that has one type for all.
@@ -182,6 +204,26 @@ private:
     size_t m_budget;
 };
 
+/// A list that has one type for all.
+bool writeList(flexbuffers::Builder& builder, const TensorAttribute& list)
+{
+    if (list.type.shape.rank() != 1 || !list.data || !list.data->hasBytes()) return false;
+    const Bytes& bytes = list.data->bytes();
+    if (list.type.dtype == DType::string) {
+        const auto texts = unpackStrings(bytes.view());
+        if (!texts.ok() || texts.value().empty()) return false;
+        const size_t start = builder.StartVector();
+        for (const std::string_view text : texts.value()) builder.String(std::string(text)); // takes the 0 behind it along
+        builder.EndVector(start, true, false);
+        return true;
+    }
+    if (list.type.dtype != DType::i64) return false;
+    const size_t start = builder.StartVector();
+    for (size_t i = 0; i < bytes.size() / sizeof(int64_t); ++i) builder.Int(bytes.as<int64_t>()[i]);
+    builder.EndVector(start, true, false);
+    return true;
+}
+
 /// Writes one value after its key, if it has one. False for a value that FlexBuffers cannot say.
 bool write(flexbuffers::Builder& builder, const Attribute& attribute, int depth)
 {
@@ -195,13 +237,8 @@ bool write(flexbuffers::Builder& builder, const Attribute& attribute, int depth)
         else builder.Double(*d);
     } else if (const auto* s = attribute.as<std::string>()) builder.String(s->data(), s->size());
     else if (const auto* h = attribute.as<HexBytes>()) builder.Blob(h->bytes.data(), h->bytes.size());
-    else if (const auto* list = attribute.as<TensorAttribute>()) {
-        if (list->type.dtype != DType::i64 || list->type.shape.rank() != 1 || !list->data || !list->data->hasBytes()) return false;
-        const Bytes& bytes = list->data->bytes();
-        const size_t start = builder.StartVector();
-        for (size_t i = 0; i < bytes.size() / sizeof(int64_t); ++i) builder.Int(bytes.as<int64_t>()[i]);
-        builder.EndVector(start, true, false);
-    } else if (const auto* items = attribute.as<AttributeItems>()) {
+    else if (const auto* list = attribute.as<TensorAttribute>()) return writeList(builder, *list);
+    else if (const auto* items = attribute.as<AttributeItems>()) {
         const size_t start = builder.StartVector();
         for (const Attribute& item : *items)
             if (!write(builder, item, depth + 1)) return false;

@@ -62,6 +62,24 @@ TEST(CustomOptions, decodesListsOfOneType)
     EXPECT_TRUE(std::ranges::equal(*encodeCustomOptions(list), bytesOf(one)));
 }
 
+TEST(CustomOptions, decodesListsOfStringsAlone)
+{
+    flexbuffers::Builder fbb;
+    fbb.Map([&] {
+        fbb.TypedVector("kinds", [&] {
+            fbb.String("ROW_SPLITS");
+            fbb.String("");
+        });
+    });
+    fbb.Finish();
+    const Attribute decoded = decodeCustomOptions(bytesOf(fbb));
+    ASSERT_NE(decoded.as<AttributeMap>(), nullptr);
+    const auto* tensor = (*decoded.as<AttributeMap>())[0].second.as<TensorAttribute>();
+    ASSERT_NE(tensor, nullptr);
+    EXPECT_EQ(tensor->type, TensorType(DType::string, Shape({2})));
+    EXPECT_TRUE(std::ranges::equal(*encodeCustomOptions(decoded), bytesOf(fbb)));
+}
+
 TEST(CustomOptions, keepsOtherEncodingsAsBytes)
 {
     flexbuffers::Builder unsignedValue;
