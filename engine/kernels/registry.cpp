@@ -26,7 +26,8 @@ namespace {
 /// The kernel of the node that the options hold.
 Result<PreparedKernel> prepareFlexKernel(const KernelSetup& setup)
 {
-    LS_TRY(const Operator node, flexNode(setup.op));
+    LS_TRY(Operator node, flexNode(setup.op));
+    addTypes(node, setup.inputs, setup.outputs);
     const KernelEntry* entry = KernelRegistry::builtin().find(node.kind, Profile::reference);
     if (!entry) return Error(ErrorCode::unsupported, "no kernel for " + node.kind.full());
     return entry->prepare({node, setup.inputs, setup.outputs, setup.shapesAreStatic, setup.model});
@@ -44,6 +45,12 @@ const KernelEntry* findFlexKernel(const Kind& kind)
             at->second.dialect = "custom";
             at->second.name = at->first;
             at->second.prepare = prepareFlexKernel;
+            for (const PortedOp& ported : portedOps()) {
+                if (ported.tensorflow != entry.name) continue;
+                flex = at->second;
+                flex.name = ported.custom;
+                made.emplace(ported.custom, flex);
+            }
         }
         return made;
     }();

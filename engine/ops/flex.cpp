@@ -1,7 +1,11 @@
 #include "engine/ops/flex.h"
 
+#include "engine/base/wire_reader.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/tf_registry.h"
+#include "engine/tensor/strings.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -48,63 +52,6 @@ std::optional<std::pair<std::string, ByteSpan>> flexVector(ByteSpan bytes)
     }
     return std::pair(std::string(parts[0].begin(), parts[0].end()), parts[1]);
 }
-
-/// One field of a protocol buffer: a number (varint or fixed) or the bytes of a string, message or packed list.
-struct WireField {
-    int number = 0;
-    int type = 0; ///< 0 varint, 1 64 bits, 2 bytes, 5 32 bits
-    uint64_t value = 0;
-    ByteSpan bytes;
-};
-
-class WireReader {
-public:
-    explicit WireReader(ByteSpan bytes) : m_bytes(bytes) {}
-
-    bool atEnd() const { return m_bytes.empty(); }
-
-    std::optional<uint64_t> varint()
-    {
-        uint64_t value = 0;
-        for (int shift = 0; shift < 64 && !m_bytes.empty(); shift += 7) {
-            const uint8_t byte = m_bytes.front();
-            m_bytes = m_bytes.subspan(1);
-            value |= uint64_t{byte & 0x7fU} << shift;
-            if (byte < 0x80) return value;
-        }
-        return std::nullopt;
-    }
-
-    std::optional<uint64_t> fixed(size_t width)
-    {
-        if (m_bytes.size() < width) return std::nullopt;
-        uint64_t value = 0;
-        std::memcpy(&value, m_bytes.data(), width);
-        m_bytes = m_bytes.subspan(width);
-        return value;
-    }
-
-    std::optional<WireField> field()
-    {
-        const auto tag = varint();
-        if (!tag || *tag >> 3 > 1'000'000) return std::nullopt;
-        WireField out{static_cast<int>(*tag >> 3), static_cast<int>(*tag & 7), 0, {}};
-        if (out.type == 2) {
-            const auto length = varint();
-            if (!length || *length > m_bytes.size()) return std::nullopt;
-            out.bytes = m_bytes.subspan(0, static_cast<size_t>(*length));
-            m_bytes = m_bytes.subspan(static_cast<size_t>(*length));
-            return out;
-        }
-        const auto value = out.type == 0 ? varint() : out.type == 1 ? fixed(8) : out.type == 5 ? fixed(4) : std::nullopt;
-        if (!value) return std::nullopt;
-        out.value = *value;
-        return out;
-    }
-
-private:
-    ByteSpan m_bytes;
-};
 
 std::string textOf(ByteSpan bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -218,13 +165,65 @@ Status inferFlex(InferContext& context)
     return def->infer(asNode);
 }
 
+/// A list that has one type for all, as TensorFlow's attributes have it.
+Result<AttributeItems> itemsOf(const TensorAttribute& list)
+{
+    AttributeItems items;
+    if (!list.data || !list.data->hasBytes()) return items;
+    const Bytes& bytes = list.data->bytes();
+    if (list.type.dtype == DType::string) {
+        LS_TRY(const auto texts, unpackStrings(bytes.view()));
+        for (const std::string_view text : texts) items.emplace_back(std::string(text));
+    } else if (list.type.dtype == DType::i64) {
+        for (size_t i = 0; i < bytes.size() / sizeof(int64_t); ++i) items.emplace_back(bytes.as<int64_t>()[i]);
+    }
+    return items;
+}
+
+/// The map of a ported operator as attributes; types stand there as numbers of TFLite's and are left out.
+Result<Operator> portedNode(const Operator& op, const Attribute* options)
+{
+    Operator node = op;
+    node.attributes.clear();
+    node.kind = Kind{"tf", std::string(flexName(op.kind))};
+    const TfOpSignature* const signature = findTfOp(node.kind.name);
+    const auto* const map = options ? options->as<AttributeMap>() : nullptr;
+    if (!map || !signature) return node;
+    for (const auto& [key, value] : *map) {
+        const TfAttributeDef* const known = signature->findAttribute(key);
+        if (!known || known->kind == "type") continue;
+        const auto* const list = value.as<TensorAttribute>();
+        if (!list) {
+            setAttribute(node.attributes, key, value);
+            continue;
+        }
+        LS_TRY(AttributeItems items, itemsOf(*list));
+        setAttribute(node.attributes, key, Attribute(std::move(items)));
+    }
+    return node;
+}
+
 } // namespace
+
+std::span<const PortedOp> portedOps()
+{
+    static constexpr PortedOp kPorted[] = {
+        {"RaggedTensorToTensor", "RaggedTensorToTensor"},
+        {"TFSentencepieceTokenizeOp", "TFText>FastSentencepieceTokenize"},
+        {"TFSentencepieceDetokenizeOp", "TFText>FastSentencepieceDetokenize"},
+        {"TFText>FastSentencepieceTokenize", "TFText>FastSentencepieceTokenize"},
+        {"TFText>FastSentencepieceDetokenize", "TFText>FastSentencepieceDetokenize"},
+    };
+    return kPorted;
+}
 
 std::string_view flexName(const Kind& kind)
 {
+    if (kind.dialect != "custom") return {};
     constexpr std::string_view kPrefix = "Flex";
-    if (kind.dialect != "custom" || !kind.name.starts_with(kPrefix)) return {};
-    return std::string_view(kind.name).substr(kPrefix.size());
+    if (kind.name.starts_with(kPrefix)) return std::string_view(kind.name).substr(kPrefix.size());
+    const auto found = std::ranges::find(portedOps(), kind.name, &PortedOp::custom);
+    return found == portedOps().end() ? std::string_view() : found->tensorflow;
 }
 
 const OpDef* findFlexOp(const Kind& kind)
@@ -242,6 +241,11 @@ const OpDef* findFlexOp(const Kind& kind)
             flex.name = made->names.emplace_back("Flex" + std::string(def.name));
             flex.infer = inferFlex;
             made->byName.emplace(flex.name, flex);
+            for (const PortedOp& ported : portedOps()) {
+                if (ported.tensorflow != def.name) continue;
+                flex.name = ported.custom;
+                made->byName.emplace(flex.name, flex);
+            }
         }
         return made;
     }();
@@ -253,6 +257,7 @@ const OpDef* findFlexOp(const Kind& kind)
 Result<Operator> flexNode(const Operator& op)
 {
     const Attribute* options = findAttribute(op.attributes, "options");
+    if (std::ranges::find(portedOps(), op.kind.name, &PortedOp::custom) != portedOps().end()) return portedNode(op, options);
     const auto* raw = options ? options->as<HexBytes>() : nullptr;
     if (!raw) return malformed("are missing");
     const auto parts = flexVector({reinterpret_cast<const uint8_t*>(raw->bytes.data()), raw->bytes.size()});
@@ -269,6 +274,24 @@ Result<Operator> flexNode(const Operator& op)
     if (node.kind.name != flexName(op.kind))
         return malformed("hold another operator").found(node.kind.name).expected(std::string(flexName(op.kind)));
     return node;
+}
+
+void addTypes(Operator& node, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs)
+{
+    const TfOpSignature* const signature = findTfOp(node.kind.name);
+    if (!signature) return;
+    const auto add = [&](std::span<const TfArgument> arguments, std::span<const Tensor* const> tensors) {
+        size_t at = 0;
+        for (const TfArgument& argument : arguments) {
+            const int64_t count = tfArgumentCount(*signature, argument, node.attributes).value_or(0);
+            const Tensor* const first = count > 0 && at < tensors.size() ? tensors[at] : nullptr;
+            if (first && !argument.typeAttr.empty() && !findAttribute(node.attributes, argument.typeAttr))
+                setAttribute(node.attributes, argument.typeAttr, Attribute(first->dtype));
+            at += static_cast<size_t>(count);
+        }
+    };
+    add(signature->inputs, inputs);
+    add(signature->outputs, outputs);
 }
 
 } // namespace loopscope

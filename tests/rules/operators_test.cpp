@@ -60,8 +60,9 @@ TEST(Operators, everyOperatorHasATextTest)
 {
     const std::string tests = allOpTests();
     for (const OpDef& def : allOps()) {
-        const std::string prefix = def.dialect == "tfl" || def.dialect == "tf" ? "\\b" : std::string(def.dialect) + "\\.";
-        const bool isWord = def.name.find(':') == std::string_view::npos; // text quotes other names
+        const bool isWord = def.name.find_first_of(":>") == std::string_view::npos; // text quotes other names
+        const bool isBare = def.dialect == "tfl" || def.dialect == "tf";
+        const std::string prefix = !isBare ? std::string(def.dialect) + "\\." : isWord ? "\\b" : "";
         const std::string pattern = prefix + (isWord ? std::string(def.name) : '"' + std::string(def.name) + '"');
         EXPECT_TRUE(RE2::PartialMatch(tests, "[=\\s]" + pattern + "\\(")) << def.name << " is used by no .ltest under tests/ops";
     }

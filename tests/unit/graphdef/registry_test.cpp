@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 
 TEST(TfRegistry, knows_every_operator_by_name)
 {
-    EXPECT_EQ(allTfOps().size(), 1910U);
+    EXPECT_EQ(allTfOps().size(), 1948U);
     EXPECT_TRUE(std::ranges::is_sorted(allTfOps(), {}, &TfOpSignature::name));
     EXPECT_EQ(findTfOp("NoSuchOp"), nullptr);
     ASSERT_NE(findTfOp("While"), nullptr);
