@@ -58,6 +58,7 @@ public:
     Result<std::vector<viewer::OperatorFigure>> measured(const std::stop_token& stop) const override;
     Result<viewer::ProvedForm> proveRaised(const std::stop_token& stop) const override;
     Result<std::vector<viewer::ProvedRewrite>> proveFused(const std::stop_token& stop) const override;
+    Result<viewer::KernelsApart> kernelsApart(const std::stop_token& stop) const override;
     const std::vector<viewer::FileFault>& faults() const override { return m_faults; }
     uint64_t seed() const override { return m_terminal->session().seed(); }
     std::string profile() const override { return m_profile; }

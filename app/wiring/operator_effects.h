@@ -11,7 +11,9 @@ namespace loopscope::app {
 
 /// Nothing where neither profile of the proof is the reference, or a device is one. Errors: cancelled; of runs that did end in the proof.
 Result<OperatorEffects> operatorEffects(const ProofRequest& asked, std::span<const Array> inputs);
-/// Each reason once, and none that is `known`.
+/// "0.125 (3 steps)": the largest difference that it makes to an output.
+std::string changeText(const OperatorEffect& effect);
+/// Each reason once, and none that `known` begins with.
 std::vector<std::string> effectLines(const OperatorEffects& effects, const std::string& known);
 /// A member "effects" of an open object.
 void addEffects(JsonWriter& json, const OperatorEffects& effects);

@@ -5,13 +5,13 @@
 #include "app/wiring/backend.h"
 #include "app/wiring/command_line.h"
 #include "app/wiring/input_sources.h"
+#include "app/wiring/kernel_reason.h"
 #include "app/wiring/operator_effects.h"
 #include "app/wiring/proof_inputs.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tolerance.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/debug/reference/comparison_text.h"
-#include "engine/kernels/registry.h"
 #include "engine/observe/address_resolution.h"
 
 #include <algorithm>
@@ -178,17 +178,6 @@ std::vector<std::string> pairingLines(const ProofRequest& asked)
     return lines;
 }
 
-std::string kernelRemark(const Operator& op, const Graph& graph, Profile profile)
-{
-    const KernelEntry* const entry = profile == Profile::reference ? nullptr : KernelRegistry::builtin().find(op.kind, profile);
-    if (!entry || entry->bounds.remark.empty()) return {};
-    const bool givesFloats = !op.results.empty() && isFloat(graph.value(op.results.front()).type.dtype);
-    std::string_view remark = entry->bounds.remark; // of integers; of floats
-    if (const size_t at = remark.find("; "); at != std::string_view::npos)
-        remark = givesFloats ? remark.substr(at + 2) : remark.substr(0, at);
-    return std::string(profileName(profile)) + "'s " + op.kind.name + ": " + std::string(remark);
-}
-
 std::string whyOf(const ProofRequest& asked, const Proof& proof)
 {
     if (asked.profile == asked.options.profile || !proof.first || asked.pair.model == nullptr) return {};
@@ -197,8 +186,10 @@ std::string whyOf(const ProofRequest& asked, const Proof& proof)
     const Result<ResolvedAddress> place = resolveAddress(*asked.pair.model, *address);
     if (!place.ok() || !place->op.valid()) return {};
     const Graph& graph = asked.pair.model->graph(place->graph);
+    const Operator& op = graph.op(place->op);
     for (const Profile profile : {asked.profile, asked.options.profile})
-        if (std::string remark = kernelRemark(graph.op(place->op), graph, profile); !remark.empty()) return remark;
+        if (std::string remark = kernelRemark(op, graph, profile); !remark.empty())
+            return kernelReason(std::move(remark), proof.first->kind == "value" ? stepsText(op, graph, proof.first->figures) : "");
     return {};
 }
 

@@ -31,9 +31,13 @@ struct ProofRequest {
 /// What the outputs become when one operator has kernels of the other profile, and all others the reference's.
 struct OperatorEffect {
     std::string place; ///< GRAPH/LABEL
+    GraphId graph;
+    OperatorId op;
     double maxAbs = 0; ///< of all outputs, in real units
+    double steps = 0;  ///< the same in steps of the output's scale; 0: it has none
     int64_t different = 0, elements = 0;
-    std::string why;
+    std::string why;   ///< what its kernel does otherwise
+    std::string apart; ///< by how much its own results differ for that: "1 step at channel 7"; of the first few only
 };
 struct OperatorEffects {
     std::vector<OperatorEffect> changing; ///< the largest first
@@ -65,10 +69,9 @@ Result<ProofOutcome> proveAll(Console& console, const ProofRequest& asked);
 int exitCodeOf(const ProofOutcome& outcome);
 /// "exact", …, "undecided".
 std::string verdictWord(const ProofOutcome& outcome);
-/// Where two profiles of kernels part: what the kernel of the operator there does otherwise; empty: nothing that is known.
+/// Where two profiles of kernels part: what the kernel of the operator there does otherwise, and by how many steps of its scale its results
+/// differ for that, in which channel; empty: nothing that is known.
 std::string whyOf(const ProofRequest& asked, const Proof& proof);
-/// The same of an operator; empty for the reference's kernels.
-std::string kernelRemark(const Operator& op, const Graph& graph, Profile profile);
 /// How many values pair, and which have no partner; then what came of it. Lines for people.
 std::vector<std::string> pairingLines(const ProofRequest& asked);
 std::vector<std::string> outcomeLines(const Console& console, const ProofRequest& asked, const ProofOutcome& outcome);

@@ -93,6 +93,37 @@ private slots:
         QCOMPARE(m_window->document()->backend().inputs().front().source, std::string("@1"));
     }
 
+    /// What `diff --against-profile` says (tests/cli/profiles.transcript), by the same code.
+    void operatorsAreRankedBetweenKernels()
+    {
+        open("tests/cli/rounding.lsir", {{"x", "@2"}});
+        QVERIFY(m_window->run("compareKernels.xnnpack"));
+        settle();
+        const QString why =
+            "xnnpack's fully_connected: requantized by a float scale, rounded once and to even: the reference rounds twice in "
+            "fixed point; 1 step at channel 2";
+        const auto* const notes = find<QLabel>("compareNotes");
+        QVERIFY(notes && notes->isVisible());
+        QVERIFY2(notes->text().contains("main/fully_connected#1:0: " + why), qPrintable(notes->text()));
+        enter("panelKernels");
+        const auto* const first = find<QLabel>("kernelsFirst");
+        QVERIFY(first && first->isVisible());
+        QVERIFY2(first->text().startsWith("first difference: main/fully_connected#1:0   "), qPrintable(first->text()));
+        QVERIFY(first->text().contains(why));
+        const auto* const table = find<QTreeView>("kernelTable");
+        QCOMPARE(table->model()->rowCount(), 1);
+        const auto cell = [&](int column) { return table->model()->index(0, column).data().toString(); };
+        QCOMPARE(cell(0), QString("main/fully_connected#1"));
+        QCOMPARE(cell(1), QString("0.150"));
+        QCOMPARE(cell(2), QString("3 of 6"));
+        QCOMPARE(cell(3), QString("1 step at channel 2"));
+        find<QTreeView>("kernelTable")->setCurrentIndex(table->model()->index(0, 0));
+        settle();
+        const CompareDesk& desk = CompareDesk::of(*m_window->document());
+        QCOMPARE(desk.selected(CompareSide::here), std::vector<std::string>{"main/fully_connected#1"});
+        QVERIFY(find<QLabel>("kernelsReason")->isVisible());
+    }
+
     void aReloadKeepsTheOtherSide()
     {
         m_window->openSample(2); // by cosine similarity

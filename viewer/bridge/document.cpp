@@ -72,7 +72,11 @@ Document::Document(std::unique_ptr<Backend> backend, QObject* parent) : QObject(
     });
 }
 
-Document::~Document() = default;
+/// What works for the document, on threads of its own, ends before the model goes.
+Document::~Document()
+{
+    while (!children().isEmpty()) delete children().first();
+}
 
 std::string Document::atStop(const std::string& address) const
 {

@@ -13,6 +13,8 @@ Panel* makeDifferencesPanel(Document& document);
 Panel* makeUnmatchedPanel(Document& document);
 /// Null: the other side is no fused model.
 Panel* makeRewritesPanel(Document& document);
+/// Null: the other side is not the model itself on other kernels.
+Panel* makeKernelsPanel(Document& document);
 Panel* makeCompareSettingsPanel(Document& document);
 Panel* makeTensorDifferencePanel(Document& document);
 Panel* makeTensorAPanel(Document& document);

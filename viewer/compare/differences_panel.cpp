@@ -3,6 +3,7 @@
 #include "viewer/compare/compare_panels.h"
 #include "viewer/compare/compare_parts.h"
 #include "viewer/compare/differences_model.h"
+#include "viewer/compare/kernel_ranking.h"
 #include "viewer/style/icons.h"
 #include "viewer/widgets/flow_layout.h"
 #include "viewer/widgets/panel.h"
@@ -146,6 +147,7 @@ public:
     explicit DifferencesPanel(Document& document)
         : Panel(document, "panelDifferences", tr("Differences")),
           m_desk(CompareDesk::of(document)),
+          m_ranking(KernelRanking::of(document)),
           m_model(m_desk, this)
     {
         auto* const content = new QWidget;
@@ -182,6 +184,7 @@ public:
         connect(&m_desk, &CompareDesk::judgementChanged, this, &DifferencesPanel::showAll);
         connect(&m_desk, &CompareDesk::selectionChanged, this, &DifferencesPanel::showSelection);
         connect(&m_desk, &CompareDesk::topClassesChanged, this, &DifferencesPanel::showAll);
+        connect(&m_ranking, &KernelRanking::changed, this, &DifferencesPanel::showAll);
         connect(&Theme::instance(), &Theme::changed, this, &DifferencesPanel::showAll);
         m_again = new QAction(tr("Compare again"), this);
         m_again->setIcon(themedIcon("restart"));
@@ -296,6 +299,8 @@ private:
             notes.append(top->here == top->there ? tr("top class on both sides: %1").arg(toText(top->labelHere))
                                                  : tr("top class: A %1, B %2").arg(toText(top->labelHere), toText(top->labelThere)));
         if (!m_desk.caveat().isEmpty()) notes.append(m_desk.caveat());
+        if (const KernelsApart* const kernels = m_ranking.get(); kernels && !kernels->why.empty())
+            notes.append(tr("%1: %2").arg(toText(kernels->first), toText(kernels->why)));
         m_notes->setVisible(!notes.isEmpty());
         m_notes->setText(notes.join('\n'));
         m_notes->setFont(Theme::instance().font(FontUse::small));
@@ -325,6 +330,7 @@ private:
     }
 
     CompareDesk& m_desk;
+    KernelRanking& m_ranking;
     DifferencesModel m_model;
     EmptyStack *m_stack = nullptr, *m_table = nullptr;
     DifferenceView* m_view = nullptr;

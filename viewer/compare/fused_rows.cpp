@@ -103,6 +103,13 @@ std::string placeOfOperator(const Model& model, const Scene& scene, const std::s
     return DrawnOperators(model, scene).find(graph, name);
 }
 
+std::string placeOfOperator(const Model& model, const Scene& scene, GraphId graph, OperatorId op)
+{
+    const DrawnOperators drawn(model, scene);
+    const std::vector<std::string>& places = drawn.find(graph, op);
+    return places.empty() ? std::string() : places.front();
+}
+
 void takeFused(PairedScenes& scenes, const std::vector<RewritePlaces>& places)
 {
     std::set<std::string> here, there;

@@ -19,6 +19,7 @@ struct RewritePlaces {
 std::vector<RewritePlaces> placesOfRewrites(const FusedSide& fused, const Model& here, const Scene& a, const Model& there, const Scene& b);
 /// Where an operator of that name is drawn; empty: nowhere.
 std::string placeOfOperator(const Model& model, const Scene& scene, const std::string& graph, const std::string& name);
+std::string placeOfOperator(const Model& model, const Scene& scene, GraphId graph, OperatorId op);
 
 /// `scenes`, in which what went into a rewrite is no longer an operator that only one side has.
 void takeFused(PairedScenes& scenes, const std::vector<RewritePlaces>& places);

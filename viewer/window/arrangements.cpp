@@ -102,7 +102,7 @@ QJsonObject compare(int width)
     return column({498, 208}, 0,
                   {row({pane, bars, pane, 500}, 3,
                        {strip({"CompareA", "Graph"}), strip({"CompareStrip"}), strip({"CompareB"}),
-                        strip({"Differences", "Rewrites", "Unmatched", "CompareSettings", "Console"})}),
+                        strip({"Differences", "Kernels", "Rewrites", "Unmatched", "CompareSettings", "Console"})}),
                    strip({"TensorDifference", "TensorA", "TensorB"})});
 }
 

@@ -63,6 +63,7 @@ const std::map<QString, Maker>& makers()
         {"panelDifferences", makeDifferencesPanel},
         {"panelUnmatched", makeUnmatchedPanel},
         {"panelRewrites", makeRewritesPanel},
+        {"panelKernels", makeKernelsPanel},
         {"panelCompareSettings", makeCompareSettingsPanel},
         {"panelTensorDifference", makeTensorDifferencePanel},
         {"panelTensorA", makeTensorAPanel},
