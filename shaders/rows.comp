@@ -73,7 +73,7 @@ void main()
             precise float x = readFloatIn(kStore, base + i);
             squares = squares + x * x;
         }
-        float norm = max(squareRoot(total(squares, false)), 1e-6);
+        float root = squareRoot(total(squares, false)), norm = root < 1e-6 ? 1e-6 : root; // what is no number stays
         for (uint i = lane; i < p.size; i += 64) writeFloatOut(kStore, base + i, quotient(readFloatIn(kStore, base + i), norm));
         return;
     }

@@ -7,10 +7,12 @@
 #include "engine/exec/executor.h"
 #include "engine/ir/model.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/selection.h"
 
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope::app {
@@ -27,7 +29,9 @@ public:
     void note(const Executor& executor)
     {
         const KernelReport& report = executor.kernelReport();
-        m_counts[&executor] = {static_cast<int64_t>(report.asWanted()), std::ssize(report.fallbacks())};
+        const auto fallbacks = report.fallbacks();
+        std::string fallback = fallbacks.empty() ? "" : fallbackText(executor.model(), report, fallbacks.front().wanted);
+        m_counts[&executor] = {static_cast<int64_t>(report.asWanted()), std::ssize(fallbacks), std::move(fallback)};
     }
     KernelCounts sum() const
     {

@@ -203,6 +203,7 @@ std::string encode(const CaseResult& r)
     for (const int64_t count :
          {r.compared.elements, r.compared.floats, r.compared.differentFloats, r.compared.kernels.own, r.compared.kernels.fellBack})
         out += std::to_string(count) + kSeparator;
+    out += r.compared.kernels.fallback + kSeparator;
     if (r.worst) {
         std::array<char, 80> numbers = {};
         std::snprintf(numbers.data(), numbers.size(), "%.17g%c%.17g", r.worst->gotValue, kSeparator, r.worst->wantValue);
@@ -221,20 +222,20 @@ bool decode(const std::string& text, CaseResult& r)
         fields.push_back(text.substr(at, end - at));
         at = end + 1;
     }
-    if (fields.size() != 8 && fields.size() != 15) return false;
+    if (fields.size() != 9 && fields.size() != 16) return false;
     r.verdict = static_cast<Verdict>(std::atoi(fields[0].c_str()));
     r.seconds = std::strtod(fields[1].c_str(), nullptr);
     r.message = fields[2];
     const auto number = [&](size_t field) { return static_cast<int64_t>(std::atoll(fields[field].c_str())); };
-    r.compared = {number(3), number(4), number(5), {number(6), number(7)}};
-    if (fields.size() == 15)
-        r.worst = WorstElement{number(8),
-                               fields[9],
+    r.compared = {number(3), number(4), number(5), {number(6), number(7), fields[8]}};
+    if (fields.size() == 16)
+        r.worst = WorstElement{number(9),
                                fields[10],
                                fields[11],
-                               std::strtod(fields[13].c_str(), nullptr),
+                               fields[12],
                                std::strtod(fields[14].c_str(), nullptr),
-                               fields[12] == "1"};
+                               std::strtod(fields[15].c_str(), nullptr),
+                               fields[13] == "1"};
     return true;
 }
 

@@ -30,11 +30,13 @@ struct WorstElement {
 struct KernelCounts {
     int64_t own = 0;      ///< operators with kernels of that profile
     int64_t fellBack = 0; ///< with reference kernels
+    std::string fallback; ///< which, of the first graph in which some did; empty: none
 
     void add(const KernelCounts& other)
     {
         own += other.own;
         fellBack += other.fellBack;
+        if (fallback.empty()) fallback = other.fallback;
     }
 };
 

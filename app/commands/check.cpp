@@ -185,14 +185,16 @@ void printKernels(Console& console, const std::vector<CaseResult>& results, Prof
 }
 
 /// --strict: what passed with operators that ran on the CPU is not done by the device.
-void refuseFallbacks(std::vector<CaseResult>& results)
+void refuseFallbacks(std::vector<CaseJob>& jobs)
 {
-    for (CaseResult& result : results) {
-        const int64_t count = result.compared.kernels.fellBack;
-        if (result.verdict != Verdict::pass || count == 0) continue;
-        result.verdict = Verdict::unsupported;
-        result.message = std::to_string(count) + (count == 1 ? " operator" : " operators") + " had to run on the CPU";
-    }
+    for (CaseJob& job : jobs)
+        job.run = [run = std::move(job.run)] {
+            CaseResult result = run();
+            if (result.verdict != Verdict::pass || result.compared.kernels.fellBack == 0) return result;
+            result.verdict = Verdict::unsupported;
+            result.message = result.compared.kernels.fallback;
+            return result;
+        };
 }
 
 /// What the command line names, as far as --filter lets it through.
@@ -206,6 +208,7 @@ Result<Work> askedWork(const Arguments& arguments)
     if (isOnDevice) work.profile = Profile::vulkan;
     for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
     LS_CHECK_OK(filterCases(arguments, work.jobs));
+    if (arguments.has("strict")) refuseFallbacks(work.jobs);
     return work;
 }
 
@@ -238,7 +241,6 @@ Result<int> runCheck(const CommandContext& context)
 
     const int64_t started = nowNs();
     LS_TRY(std::vector<CaseResult> results, runCases(console, arguments, ranks.get(), work.jobs, "checking"));
-    if (arguments.has("strict")) refuseFallbacks(results);
     if (!console.json()) {
         printCases(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
         printCompared(console, results, arguments.has("bits"));
