@@ -322,9 +322,13 @@ Result<Edit> evaluateEdit(const DebugTarget& target, FrameContext frame, std::st
     const Value& described = target.model.graph(place.graph).value(place.value);
     if (described.role == ValueRole::constant) return Error(ErrorCode::usage, "'" + described.id + "' is a constant");
     LS_TRY(const Tensor* tensor, source.current(left.place));
-    if (!tensor)
-        return Error(ErrorCode::usage,
-                     "'" + described.id + (source.absenceOf(left.place) == Absence::freed ? "' is freed" : "' is not written yet"));
+    if (!tensor) {
+        const Absence absence = source.absenceOf(left.place);
+        return Error(ErrorCode::usage, "'" + described.id + "' is " +
+                                           (absence == Absence::freed  ? "freed"
+                                            : absence == Absence::lost ? "lost with the device"
+                                                                       : "not written yet"));
+    }
     if (left.isRaw && !(tensor->quantization && tensor->quantization->kind == Quantization::Kind::affine))
         return Error(ErrorCode::usage, "'" + described.id + "' is not quantized");
     if (!left.isWhole) LS_CHECK_OK(selectElements(source, placeText, syntax, root, *tensor, left.indices));

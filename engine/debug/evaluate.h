@@ -15,7 +15,7 @@
 namespace loopscope {
 
 /// Why there is nothing to show.
-enum class Absence : uint8_t { present, notWritten, dead, notRecorded, freed };
+enum class Absence : uint8_t { present, notWritten, dead, notRecorded, freed, lost };
 
 /// One value of a list `a, b`. It owns what it shows, so it stays valid when the debugger moves on.
 struct EvaluatedValue {

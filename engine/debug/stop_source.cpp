@@ -61,6 +61,7 @@ Absence StopSource::absenceOf(uint32_t handle) const
     const std::optional<int> depth = depthOf(where);
     if (!depth) return Absence::notWritten;
     if (!target().executor.isRecorded(*depth, where.value)) return Absence::notRecorded;
+    if (target().executor.isLost(*depth, where.value)) return Absence::lost;
     const Value& value = target().model.graph(where.graph).value(where.value);
     if (value.role != ValueRole::result) return Absence::notWritten;
     if (isDead(*depth, where.value)) return Absence::dead;

@@ -73,11 +73,22 @@ void ActivationStore::clearVariables()
             // i8 begins as the real number 0 (LiteRT core/subgraph.cc, ResetVariableTensors), everything else as zeros.
             const Quantization* q = value.type.quantization.get();
             const bool hasZero = value.type.dtype == DType::i8 && q && q->isPerTensor();
+            if (m_options.device) m_options.device->written(slot);
             std::memset(slot.data, hasZero ? static_cast<int>(q->zeroPoint()) : 0, slot.bytes);
             if (!value.constant || !value.constant->hasBytes()) continue;
             const Bytes& initial = value.constant->bytes();
             if (!initial.empty()) std::memcpy(slot.data, initial.data(), std::min<size_t>(slot.bytes, initial.size()));
         }
+}
+
+Status ActivationStore::bringVariables() const
+{
+    for (const auto& [graph, variables] : m_variables)
+        for (const auto& [value, slot] : variables.slots) {
+            m_options.device->hostBytes(slot);
+            if (m_options.device->placementOf(slot) == Placement::device) return m_options.device->check();
+        }
+    return {};
 }
 
 void ActivationStore::saveVariables(MachineState& state, const MachineState* previous) const

@@ -24,6 +24,8 @@ public:
     Status prepareVariables();
     /// Gives them their first contents.
     void clearVariables();
+    /// Brings what a device alone has of them to the host. Errors: device, one went with it.
+    Status bringVariables() const;
     /// `previous` as of Executor::snapshot; null: nothing is shared.
     void saveVariables(MachineState& state, const MachineState* previous) const;
     Status restoreVariables(const MachineState& state);

@@ -83,6 +83,8 @@ public:
     virtual const Tensor* value(int depth, ValueId id) const = 0;
     /// False where value() has nothing although it was written: a recording does not hold everything.
     virtual bool isRecorded(int, ValueId) const { return true; }
+    /// The value was computed, on a device that is gone.
+    virtual bool isLost(int, ValueId) const { return false; }
     /// What a recording knows of such a value; null: nothing.
     virtual const TensorStatistics* recordedStatistics(int, ValueId) const { return nullptr; }
     virtual const Tensor& output(int index) const = 0; ///< after the run finished

@@ -56,7 +56,10 @@ Status Interpreter::Impl::begin()
 {
     const Graph& graph = m_model.graph(m_root);
     m_frames.clear();
-    if (m_options.device) m_options.device->forget();
+    if (m_options.device) {
+        LS_CHECK_OK(m_store.bringVariables());
+        m_options.device->forget();
+    }
     std::vector<Shape> shapes;
     for (size_t i = 0; i < m_inputs.size(); ++i) {
         if (!m_inputs[i].set) return Error(ErrorCode::usage, "missing").at("input '" + graph.value(graph.inputs[i]).id + "'");
@@ -117,7 +120,7 @@ void Interpreter::Impl::reset()
     updatePosition();
 }
 
-const Tensor* Interpreter::Impl::value(int depth, ValueId id) const
+const Tensor* Interpreter::Impl::value(int depth, ValueId id, bool* isLost) const
 {
     synchronise(SyncPoint::value);
     if (m_frames.empty() || depth < -1 || depth >= static_cast<int>(m_frames.size())) return nullptr;
@@ -125,7 +128,10 @@ const Tensor* Interpreter::Impl::value(int depth, ValueId id) const
     const Activation& activation = *m_frames[index].activation;
     if (id.index < 0 || static_cast<size_t>(id.index) >= activation.plan().values.size()) return nullptr;
     const Slot& slot = activation.slot(id);
-    if (slot.data && !show(slot)) return nullptr;
+    if (slot.data && !show(slot)) {
+        if (isLost) *isLost = true;
+        return nullptr;
+    }
     switch (activation.plan().value(id).storage) {
     case Storage::none: return nullptr;
     case Storage::input:
@@ -191,6 +197,12 @@ Result<std::unique_ptr<Interpreter>> Interpreter::create(const Model& model, Gra
 FrameInfo Interpreter::frame(int depth) const { return m_impl->frame(depth); }
 
 const Tensor* Interpreter::value(int depth, ValueId id) const { return m_impl->value(depth, id); }
+bool Interpreter::isLost(int depth, ValueId id) const
+{
+    bool isLost = false;
+    m_impl->value(depth, id, &isLost);
+    return isLost;
+}
 
 const Tensor& Interpreter::output(int index) const
 {

@@ -24,6 +24,7 @@ public:
 
     FrameInfo frame(int depth) const override;
     const Tensor* value(int depth, ValueId id) const override;
+    bool isLost(int depth, ValueId id) const override;
     const Tensor& output(int index) const override;
     MachineState snapshot() const override;
     /// What an invocation has written never changes, so only what is new is copied.

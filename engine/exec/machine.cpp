@@ -19,6 +19,15 @@ Status bringResults(DeviceMemory* device, const KernelArgs& args)
     return device->check();
 }
 
+/// What a kernel of the host has written: its results, and the states among its operands.
+void noteWritten(DeviceMemory& device, const Operator& op, const OpDef* def, const KernelArgs& args)
+{
+    for (int k = 0; k < args.outputCount; ++k) device.written(args.out(k));
+    if (!def) return;
+    for (const int state : def->stateOperandsOf ? def->stateOperandsOf(op) : def->stateOperands)
+        if (args.has(state)) device.written(args.in(state));
+}
+
 } // namespace
 
 /// Behind the last operator of the innermost graph: what comes next. `status` is what the run ends with where it is over.
@@ -290,8 +299,7 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
         memo.keep(args, op, def, program.plan(), {m_inferred.data(), count});
     }
     LS_CHECK_OK(instruction.run(args));
-    if (program.device() && !program.isOnDevice(instruction.index))
-        for (size_t k = 0; k < count; ++k) program.device()->written(*args.outputs[k]);
+    if (program.device() && !program.isOnDevice(instruction.index)) noteWritten(*program.device(), op, def, args);
     for (size_t k = 0; k < count; ++k) { // what follows was planned for the planned shape: it relies on it
         const Shape& planned = program.plan().value(op.results[k]).shape;
         const Shape& shape = args.outputs[k]->shape;

@@ -59,7 +59,8 @@ public:
     // interpreter.cpp: life, inputs, inspection
     Status setInput(int index, const Tensor& value) override;
     void reset();
-    const Tensor* value(int depth, ValueId id) const;
+    /// `isLost`: Executor::isLost().
+    const Tensor* value(int depth, ValueId id, bool* isLost = nullptr) const;
     FrameInfo frame(int depth) const;
     MemoryReport memory() const;
 

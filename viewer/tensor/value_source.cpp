@@ -40,6 +40,7 @@ std::string absenceWords(Absence absence, const std::string& iteration)
     case Absence::dead: return "dead";
     case Absence::notRecorded: return "not recorded";
     case Absence::freed: return "freed already";
+    case Absence::lost: return "lost with the device";
     default: return "no value";
     }
 }

@@ -157,6 +157,7 @@ std::string absenceText(Absence absence)
     case Absence::dead: return "dead";
     case Absence::notRecorded: return "not recorded";
     case Absence::freed: return "freed already";
+    case Absence::lost: return "lost with the device";
     default: return "";
     }
 }
