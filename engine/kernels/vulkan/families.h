@@ -34,6 +34,9 @@ Result<PreparedKernel> planMovement(const KernelSetup& setup, const KernelLine& 
 Result<PreparedKernel> planReduction(const KernelSetup& setup, const KernelLine& line);
 /// Softmax, normalisation, running sums: what is done with the runs along one axis.
 Result<PreparedKernel> planRows(const KernelSetup& setup, const KernelLine& line);
+Result<PreparedKernel> planTopK(const KernelSetup& setup, const KernelLine& line);
+/// LSTM cells of f32, over a sequence or for one step, in one direction or in both.
+Result<PreparedKernel> planLstm(const KernelSetup& setup, const KernelLine& line);
 Result<PreparedKernel> planFullyConnected(const KernelSetup& setup, const KernelLine& line);
 Result<PreparedKernel> planBatchMatmul(const KernelSetup& setup, const KernelLine& line);
 Result<PreparedKernel> planConvolution(const KernelSetup& setup, const KernelLine& line);

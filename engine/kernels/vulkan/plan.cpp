@@ -8,12 +8,14 @@
 #include "loop_group_spirv.h"
 #include "loop_shared_spirv.h"
 #include "loop_spirv.h"
+#include "lstm_spirv.h"
 #include "matmul_double_spirv.h"
 #include "matmul_packed_spirv.h"
 #include "matmul_spirv.h"
 #include "predicate_spirv.h"
 #include "reduce_spirv.h"
 #include "rows_spirv.h"
+#include "topk_spirv.h"
 #include "window_spirv.h"
 
 #include <algorithm>
@@ -76,6 +78,7 @@ Status launchAll(const KernelArgs& args, const Plan& plan, VulkanMemory& memory)
         LS_CHECK_OK(memory.launch(launch));
     }
     for (int k = 0; k < args.outputCount; ++k) memory.computed(args.out(k));
+    for (const int i : plan.states) memory.computed(args.in(i));
     return {};
 }
 
@@ -86,6 +89,7 @@ Status runOnHost(const KernelArgs& args, const Plan& plan, VulkanMemory& memory)
         if (args.inputs[i]) memory.hostBytes(args.in(i));
     LS_CHECK_OK(memory.check());
     for (int k = 0; k < args.outputCount; ++k) memory.written(args.out(k));
+    for (const int i : plan.states) memory.written(args.in(i));
     memory.countOnHost();
     KernelArgs own = args;
     own.params = plan.onHost.params.get();
@@ -141,6 +145,8 @@ const ShaderCode& shaderCode(Shader shader)
                                           {"matmul_double", matmul_doubleWords, 5},
                                           {"matmul_packed", matmul_packedWords, 5},
                                           {"window", windowWords, 5},
+                                          {"topk", topkWords, 3},
+                                          {"lstm", lstmWords, 5},
                                           {"loop", loopWords, 1},
                                           {"loop_group", loop_groupWords, 1},
                                           {"loop_shared", loop_sharedWords, 1},
@@ -152,7 +158,7 @@ uint32_t writesOf(const Step& step)
 {
     uint32_t writes = 0;
     for (size_t i = 0; i < step.places.size(); ++i)
-        if (step.places[i].of == Place::Of::output || step.places[i].of == Place::Of::scratch) writes |= 1U << i;
+        if (step.places[i].of == Place::Of::output || step.places[i].of == Place::Of::scratch || step.places[i].isState) writes |= 1U << i;
     return writes;
 }
 
@@ -234,6 +240,9 @@ Status PlanBuilder::add(Shader shader, std::initializer_list<uint32_t> constants
         Error error = pipeline.error().copy();
         return m_device->isOptional() && !m_device->isLost() ? unsupported(error.message()) : std::move(error);
     }
+    for (const Place& place : places)
+        if (place.isState && std::ranges::find(m_plan->states, static_cast<int>(place.index)) == m_plan->states.end())
+            m_plan->states.push_back(static_cast<int>(place.index));
     m_plan->steps.push_back({*pipeline, shader, constants, std::move(places), std::move(push), groups});
     return {};
 }

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -36,6 +37,8 @@ enum class Shader : uint8_t {
     matmulDouble,
     matmulPacked,
     window,
+    topk,
+    lstm,
     loop,
     loopGroup,
     loopShared,
@@ -47,6 +50,7 @@ const ShaderCode& shaderCode(Shader shader);
 struct Place {
     enum class Of : uint8_t { input, output, constant, scratch } of = Of::input;
     uint32_t index = 0;
+    bool isState = false; ///< an operand that is written, too
 };
 
 struct Step {
@@ -65,6 +69,7 @@ struct Plan {
     std::vector<Step> steps;
     std::vector<Bytes> constants;
     std::vector<uint64_t> scratch; ///< bytes
+    std::vector<int> states;       ///< operands that steps write
     PreparedKernel onHost;         ///< what runs where the device may be full; else none
 };
 
@@ -79,6 +84,8 @@ public:
     /// An operand; the bytes of a constant go to the device once.
     Place in(int i);
     static Place out(int k) { return {Place::Of::output, static_cast<uint32_t>(k)}; }
+    /// An operand that steps write: a variable.
+    static Place state(int i) { return {Place::Of::input, static_cast<uint32_t>(i), true}; }
     Place constant(Bytes bytes);
     template <typename T> Place constant(std::span<const T> values) { return constant(Bytes::copyOf(values.data(), values.size_bytes())); }
     Place scratch(uint64_t bytes);
@@ -107,6 +114,13 @@ std::optional<Code> storeOfWidth(DType dtype);
 /// Iterations that the loops of one invocation may make together, exits of inner loops counted as iterations: a software device ends what
 /// makes more than 65,535 silently.
 inline constexpr int64_t kMostTrips = 60'000;
+/// Push constants.
+template <typename T> std::vector<uint32_t> wordsOf(const T& parameters)
+{
+    std::vector<uint32_t> words(sizeof(parameters) / 4);
+    std::memcpy(words.data(), &parameters, sizeof(parameters));
+    return words;
+}
 inline uint32_t bitsOf(float value) { return std::bit_cast<uint32_t>(value); }
 
 /// Runs an operator's reference kernel on other tensors than its own while it is prepared: to tabulate a function, or to see where elements

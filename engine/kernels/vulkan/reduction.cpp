@@ -1,8 +1,7 @@
-// Reductions over any axes, extremes' places, and what is done with runs along one axis.
+// Reductions over any axes, extremes' places, what is done with runs along one axis, and the largest of each row.
 #include "engine/kernels/vulkan/families.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace loopscope::vulkan {
 
@@ -42,13 +41,6 @@ Result<std::vector<int64_t>> integersOf(const Tensor& tensor)
     for (int64_t i = 0; i < tensor.elementCount(); ++i)
         all.push_back(tensor.dtype == DType::i64 ? tensor.as<int64_t>()[i] : tensor.as<int32_t>()[i]);
     return all;
-}
-
-template <typename T> std::vector<uint32_t> wordsOf(const T& parameters)
-{
-    std::vector<uint32_t> words(sizeof(parameters) / 4);
-    std::memcpy(words.data(), &parameters, sizeof(parameters));
-    return words;
 }
 
 } // namespace
@@ -137,6 +129,34 @@ Result<PreparedKernel> planRows(const KernelSetup& setup, const KernelLine& line
     // A workgroup a row; of running sums an invocation, 64 a workgroup.
     const int64_t groups = line.code == rowCumsum ? (rows + 63) / 64 : rows;
     LS_CHECK_OK(builder.addElements(Shader::rows, {line.code, computedIn, *store}, places, wordsOf(p), groups * 256));
+    return builder.done();
+}
+
+Result<PreparedKernel> planTopK(const KernelSetup& setup, const KernelLine& line)
+{
+    const Tensor &input = setup.in(0), &values = setup.out(0);
+    // Bits move as they are.
+    const std::optional<Code> store = input.dtype == DType::f32 ? std::optional(storeI32) : storeOf(input.dtype),
+                              places = storeOf(setup.out(1).dtype);
+    if (!does(line, input.dtype) || !store || !places || values.dtype != input.dtype) return wrongDtypes(setup);
+    LS_TRY(PlanBuilder builder, PlanBuilder::create(setup));
+    if (!setup.in(1).data) return unsupported("a number of places that is known only when running");
+    struct {
+        uint32_t rows = 0, size = 0, k = 0;
+    } p;
+    const int64_t size = input.shape.back(), k = values.shape.back();
+    const int64_t rows = size == 0 ? 0 : input.elementCount() / size;
+    // One by one: for each of k places a loop over the row's part of an invocation, one that combines them, and their exits.
+    const int64_t oneByOne = k * (size / 64 + 10);
+    const bool isOneByOne = oneByOne < size || size + 1 > kMostTrips;
+    if (isOneByOne && oneByOne > kMostTrips) return unsupported("the " + std::to_string(k) + " largest of " + std::to_string(size));
+    p.rows = static_cast<uint32_t>(rows);
+    p.size = static_cast<uint32_t>(size);
+    p.k = static_cast<uint32_t>(k);
+    const Place in = builder.in(0);
+    const int64_t groups = k == 0 ? 0 : isOneByOne ? rows : (rows * size + 63) / 64;
+    LS_CHECK_OK(builder.addElements(Shader::topk, {isFloat(input.dtype) ? inFloat : inLong, *store, *places, isOneByOne ? 1U : 0U},
+                                    {in, PlanBuilder::out(0), PlanBuilder::out(1)}, wordsOf(p), groups * 256));
     return builder.done();
 }
 

@@ -32,6 +32,7 @@ struct Sized {
     DType dtype = DType::f32;
     std::vector<int32_t> constant = {}; ///< a last operand of i32, or the first (`leads`)
     bool leads = false;
+    bool hasPlaces = false; ///< a second result, i32 and of the same shape
 };
 
 struct Case {
@@ -73,25 +74,28 @@ public:
         if (!m_case.leads && !m_case.constant.empty()) addConstant();
     }
 
-    Result<PreparedKernel> prepare(Profile profile, Tensor& result)
+    std::vector<Tensor> results() const
     {
-        result.dtype = m_case.dtype;
-        result.shape = m_case.result;
-        std::vector<const Tensor*> in;
+        std::vector<Tensor> all(m_case.hasPlaces ? 2 : 1);
+        for (Tensor& tensor : all) {
+            tensor.dtype = &tensor == all.data() ? m_case.dtype : DType::i32;
+            tensor.shape = m_case.result;
+        }
+        return all;
+    }
+    Result<PreparedKernel> prepare(Profile profile, std::span<const Tensor> results)
+    {
+        std::vector<const Tensor*> in, out;
         for (const Tensor& tensor : m_tensors) in.push_back(&tensor);
-        const Tensor* const out[] = {&result};
+        for (const Tensor& tensor : results) out.push_back(&tensor);
         return KernelRegistry::builtin().find(m_op.kind, profile)->prepare(KernelSetup{m_op, in, out, true});
     }
-    bool isAccepted()
-    {
-        Tensor result;
-        return prepare(Profile::vulkan, result).ok();
-    }
+    bool isAccepted() { return prepare(Profile::vulkan, results()).ok(); }
     /// Errors: of either kernel.
     Result<std::vector<std::byte>> run(Profile profile, const std::shared_ptr<VulkanDevice>& device)
     {
-        Tensor result;
-        LS_TRY(const PreparedKernel kernel, prepare(profile, result));
+        std::vector<Tensor> results = this->results();
+        LS_TRY(const PreparedKernel kernel, prepare(profile, results));
         std::vector<Tensor> known = m_tensors;
         std::vector<const Tensor*> in;
         std::deque<std::vector<float>> values;
@@ -102,13 +106,17 @@ public:
             tensor.data = reinterpret_cast<std::byte*>(values.back().data());
             tensor.bytes = values.back().size() * 4;
         }
-        std::vector<std::byte> bytes(byteSize(result.dtype, result.shape.elementCount()));
-        result.data = bytes.data();
-        result.bytes = bytes.size();
-        Tensor* const out[] = {&result};
+        std::vector<std::byte> bytes(results.size() * byteSize(DType::f32, m_case.result.elementCount())); // of f32 and i32 alike
+        std::vector<Tensor*> out;
+        for (Tensor& result : results) {
+            result.bytes = bytes.size() / results.size();
+            result.data = bytes.data() + out.size() * result.bytes;
+            out.push_back(&result);
+        }
         LimitRuntime runtime(device);
-        LS_CHECK_OK(kernel.run({in.data(), out, kernel.params.get(), &runtime, static_cast<int>(in.size()), 1}));
-        runtime.memory().hostBytes(result);
+        LS_CHECK_OK(
+            kernel.run({in.data(), out.data(), kernel.params.get(), &runtime, static_cast<int>(in.size()), static_cast<int>(out.size())}));
+        for (const Tensor& result : results) runtime.memory().hostBytes(result);
         LS_CHECK_OK(runtime.memory().check());
         return bytes;
     }
@@ -160,6 +168,10 @@ std::vector<Case> cases()
     const auto place = [](int64_t n) { return Sized{{Shape({2, n})}, Shape({2}), DType::i32, {1}}; };
     const auto row = [](int64_t n) { return Sized{{Shape({2, n})}, Shape({2, n})}; };
     const auto running = [](int64_t n) { return Sized{{Shape({2, n})}, Shape({2, n}), DType::f32, {1}}; };
+    const auto largest = [](int64_t n) { return Sized{{Shape({2, n})}, Shape({2, 3}), DType::f32, {3}, false, true}; };
+    const auto ordered = [](int64_t n) {
+        return Sized{{Shape({1, n})}, Shape({1, n}), DType::f32, {static_cast<int32_t>(n)}, false, true};
+    };
     const auto layer = [](int64_t n) { return Sized{{Shape({9, n}), Shape({9, n})}, Shape({9, 9})}; };
     const auto window = [](int64_t n) { return Sized{{Shape({1, n, 2, 3}), Shape({2, n, 2, 3})}, Shape({1, 1, 1, 2})}; };
     const auto depthwise = [](int64_t n) { return Sized{{Shape({1, n, 2, 3}), Shape({1, n, 2, 3})}, Shape({1, 1, 1, 3})}; };
@@ -179,6 +191,8 @@ std::vector<Case> cases()
             {"log_softmax", row, 1 << 21},
             {"l2_normalization", row, 1 << 21},
             {"cumsum", running, 1 << 20},
+            {"topk_v2", largest, 1 << 21},
+            {"topk_v2", ordered, 1 << 12},
             {"fully_connected", layer, 1 << 18},
             {"conv_2d", window, 1 << 16, one},
             {"depthwise_conv_2d", depthwise, 1 << 17, one},
