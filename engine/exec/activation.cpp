@@ -76,6 +76,7 @@ Program::Program(const Model& model, const GraphPlan& plan, const ExecutionOptio
     }
     for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, quantizedLater, report);
     findChains(tensors);
+    findRowsToCome();
 }
 
 /// Not where values are kept to be looked at, or lie on a device.
@@ -85,6 +86,15 @@ void Program::findChains(std::span<const Tensor> tensors)
     std::vector<bool> mayRun(m_kernels.size());
     for (size_t o = 0; o < mayRun.size(); ++o) mayRun[o] = m_kernels[o].run && !m_failures[o];
     m_chains = Chain::find({m_model, m_plan, m_options, KernelRegistry::builtin(), tensors, m_used}, mayRun);
+}
+
+/// Kernels of the profile `fast` give each row the same bits whatever is beside it.
+void Program::findRowsToCome()
+{
+    if (m_options.device || m_options.kernels) return;
+    std::vector<bool> mayUse(m_kernels.size());
+    for (size_t o = 0; o < mayUse.size(); ++o) mayUse[o] = m_used[o] == Profile::fast && m_kernels[o].run && !m_failures[o];
+    m_rowProducts = findRowProducts(m_graph, m_plan, mayUse);
 }
 
 /// A constant that cannot be unpacked, or lies in a file that is not there, fails the operators that read it.
@@ -235,6 +245,19 @@ Activation::Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccou
     end.index = static_cast<int32_t>(graph.operators.size());
     m_code.push_back(end);
     markChains();
+    lookAhead(account);
+}
+
+void Activation::lookAhead(MemoryAccount& account)
+{
+    for (const RowProduct& pair : m_program.rowProducts()) {
+        Instruction& product = m_code[static_cast<size_t>(pair.product)];
+        const Instruction& gather = m_code[static_cast<size_t>(pair.gather)];
+        if (product.plain != InstructionKind::kernel || gather.plain != InstructionKind::kernel) continue;
+        m_comingRows.push_back(std::make_unique<ComingRows>(product.run, product.args, gather.args, account));
+        product.run = ComingRows::run;
+        product.args.params = m_comingRows.back().get();
+    }
 }
 
 /// Chains with a trap do not run as such.

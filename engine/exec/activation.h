@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/exec/chain.h"
+#include "engine/exec/coming_rows.h"
 #include "engine/exec/execution_options.h"
 #include "engine/exec/inference_memo.h"
 #include "engine/exec/memory_block.h"
@@ -130,6 +131,7 @@ public:
     /// The chain that begins with an operator of kind `chained`.
     Chain& chainAt(int32_t op) const { return *std::ranges::find(m_chains, op, &Chain::begin); }
     std::span<const Chain> chains() const { return m_chains; }
+    std::span<const RowProduct> rowProducts() const { return m_rowProducts; }
     /// Null if the operator can run.
     const Error* failure(int32_t op) const { return m_failures[static_cast<size_t>(op)].get(); }
 
@@ -138,6 +140,7 @@ private:
     void prepare(int32_t op, std::span<Tensor> tensors, const QuantizedLater& quantizedLater, KernelReport& report);
     void prepareLoop(int32_t op, std::span<const Tensor> tensors);
     void findChains(std::span<const Tensor> tensors);
+    void findRowsToCome();
 
     const Model& m_model;
     const GraphPlan& m_plan;
@@ -147,8 +150,9 @@ private:
     std::vector<Profile> m_used;  ///< by operator: whose kernel it has
     std::vector<bool> m_onDevice; ///< by operator
     std::vector<std::shared_ptr<const Error>> m_failures;
-    std::map<ValueId, Bytes> m_dense;          ///< of constants that are stored sparse
-    mutable std::vector<Chain> m_chains;       ///< they keep what they run with
+    std::map<ValueId, Bytes> m_dense;    ///< of constants that are stored sparse
+    mutable std::vector<Chain> m_chains; ///< they keep what they run with
+    std::vector<RowProduct> m_rowProducts;
     mutable std::vector<int32_t> m_lookPoints; ///< empty: not asked for yet
 };
 
@@ -204,6 +208,7 @@ private:
                         std::span<Tensor*> results);
     bool lookUpReferences(int32_t op, std::span<const Tensor*> inputs);
     void markChains();
+    void lookAhead(MemoryAccount& account);
 
     ActivationPool& m_pool;
     const Program& m_program;
@@ -216,6 +221,7 @@ private:
     std::map<int32_t, std::vector<ReferenceRead>> m_references; ///< by operator
     std::vector<std::unique_ptr<CallState>> m_calls;            ///< by operator; null: no call
     std::vector<InferenceMemo> m_memos;                         ///< by operator; empty: nothing was sized yet
+    std::vector<std::unique_ptr<ComingRows>> m_comingRows;
 };
 
 } // namespace loopscope

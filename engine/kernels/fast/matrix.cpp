@@ -30,13 +30,19 @@ Status runFloats(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<FastFullyConnectedParams>();
     const float* const bias = args.has(2) ? args.in(2).as<float>() : nullptr;
-    multiplyByPanels(args, args.in(0).as<float>(), args.out(0).elementCount() / params.units, params.depth, params.units,
-                     params.panels->as<float>(), [&](int64_t row) {
-                         return FloatOutput{{bias, params.range.min, params.range.max, false, params.roundsProducts},
-                                            args.out(0).as<float>() + row * params.units,
-                                            params.units,
-                                            params.units};
-                     });
+    const int64_t count = args.out(0).elementCount() / params.units;
+    constexpr int64_t kFew = int64_t{1} << 16; // weights: less than what is worth asking whether others could help
+    if (count == 1 && params.units * params.depth <= kFew) {
+        multiplyRow(args.in(0).as<float>(), params.depth, params.panels->as<float>(), params.units,
+                    {bias, params.range.min, params.range.max, false, params.roundsProducts}, args.out(0).as<float>());
+        return {};
+    }
+    multiplyByPanels(args, args.in(0).as<float>(), count, params.depth, params.units, params.panels->as<float>(), [&](int64_t row) {
+        return FloatOutput{{bias, params.range.min, params.range.max, false, params.roundsProducts},
+                           args.out(0).as<float>() + row * params.units,
+                           params.units,
+                           params.units};
+    });
     return {};
 }
 

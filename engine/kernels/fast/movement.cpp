@@ -220,9 +220,32 @@ Status runGather(const KernelArgs& args)
     }
 }
 
+/// One slice along the first axis: what a loop takes from a sequence.
+struct SliceParams {
+    int64_t extent;
+    size_t bytes;
+};
+template <typename P> Status runGatherSlice(const KernelArgs& args)
+{
+    const auto& params = args.paramsAs<SliceParams>();
+    const int64_t position = *args.in(1).as<P>();
+    if (position < 0 || position >= params.extent) return gatherRows<P>(args, 0, 0); // which says what is wrong
+    std::memcpy(args.out(0).data, args.in(0).data + static_cast<size_t>(position) * params.bytes, params.bytes);
+    return {};
+}
+
 Result<PreparedKernel> prepareGather(const KernelSetup& setup)
 {
     if (!hasWholeBytes(setup.in(0).dtype)) return wholeBytesOnly(setup);
+    const Tensor &in = setup.in(0), &positions = setup.in(1);
+    const bool isSlice = setup.shapesAreStatic && attributeInt(setup.attributes(), "axis", 0) == 0 &&
+                         attributeInt(setup.attributes(), "batch_dims", 0) == 0 && positions.elementCount() == 1 && in.shape.rank() > 0 &&
+                         (positions.dtype == DType::i32 || positions.dtype == DType::i64);
+    constexpr int64_t kMostBytes = 1 << 16; // larger ones are shared
+    const int64_t bytes = isSlice ? in.shape.countOf(1, in.shape.rank()) * elementBytes(in) : 0;
+    if (bytes > 0 && bytes <= kMostBytes)
+        return PreparedKernel{positions.dtype == DType::i32 ? runGatherSlice<int32_t> : runGatherSlice<int64_t>,
+                              std::make_shared<const SliceParams>(SliceParams{in.shape[0], static_cast<size_t>(bytes)})};
     return PreparedKernel{runGather, std::make_shared<const GatherParams>(GatherParams{attributeInt(setup.attributes(), "axis", 0),
                                                                                        attributeInt(setup.attributes(), "batch_dims", 0)})};
 }

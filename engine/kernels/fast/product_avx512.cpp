@@ -298,12 +298,18 @@ void multiplyRow(const float* row, int64_t depth, const float* panel, int panels
 void multiplyRow(const float* row, int64_t depth, const float* panel, int64_t columns, const FloatFinish& finish, float* to)
 {
     constexpr int64_t kTogether = 8 * kTileColumns;
+    // The weights of a loop are often somewhat larger than the first cache: begun where the last row ended, half of them are still there.
+    static thread_local const float* lastRead = nullptr;
+    const int64_t parts = (columns + kTogether - 1) / kTogether;
+    const bool isBackwards = parts > 1 && lastRead == panel + (parts - 1) * kTogether * depth;
     FloatFinish part = finish;
-    for (int64_t column = 0; column < columns; column += kTogether) {
+    for (int64_t k = 0; k < parts; ++k) {
+        const int64_t column = (isBackwards ? parts - 1 - k : k) * kTogether;
         const int64_t some = columns - column < kTogether ? columns - column : kTogether, rest = some % kTileColumns;
         if (finish.bias) part.bias = finish.bias + column;
         (finish.roundsProducts ? kFinishedRowsFma<false> : kFinishedRowsFma<true>)[panelsOf(some) - 1](
             row, depth, panel + column * depth, static_cast<__mmask16>(rest == 0 ? 0xFFFF : (1 << rest) - 1), part, to + column);
+        lastRead = panel + column * depth;
     }
 }
 void multiplyRow(const int16_t* row, int64_t pairs, const int16_t* panel, int panels, int32_t* sums)

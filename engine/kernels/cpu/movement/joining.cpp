@@ -125,6 +125,37 @@ Status runSplit(const KernelArgs& args)
     return {};
 }
 
+/// Equal pieces of known size, which loops take off again and again.
+struct SplitPlan {
+    size_t row, piece; ///< bytes
+    int64_t outer;
+};
+Status runPlannedSplit(const KernelArgs& args)
+{
+    const auto& plan = args.paramsAs<SplitPlan>();
+    const std::byte* source = args.in(1).data;
+    for (int k = 0; k < args.outputCount; ++k, source += plan.piece)
+        for (int64_t o = 0; o < plan.outer; ++o)
+            std::memcpy(args.out(k).data + static_cast<size_t>(o) * plan.piece, source + static_cast<size_t>(o) * plan.row, plan.piece);
+    return {};
+}
+
+Result<PreparedKernel> prepareSplit(const KernelSetup& setup)
+{
+    const Tensor &axisTensor = setup.in(0), &in = setup.in(1);
+    const int64_t count = std::ssize(setup.outputs);
+    if (setup.shapesAreStatic && axisTensor.data && in.dtype != DType::string && elementBytes(in) > 0) {
+        const auto axis = normalAxis(indexAt(axisTensor, 0), in.shape.rank());
+        if (axis && count > 0 && in.shape[*axis] == setup.out(0).shape[*axis] * count) {
+            const auto row = static_cast<size_t>(in.shape.countOf(*axis, in.shape.rank()) * elementBytes(in));
+            if (row > 0)
+                return PreparedKernel{runPlannedSplit, std::make_shared<const SplitPlan>(
+                                                           SplitPlan{row, row / static_cast<size_t>(count), in.shape.countOf(0, *axis)})};
+        }
+    }
+    return prepareMovement(in.dtype, runSplit);
+}
+
 Status runSplitV(const KernelArgs& args)
 {
     const Tensor& in = args.in(0);
@@ -169,11 +200,7 @@ std::shared_ptr<const Axis> axisOf(const KernelSetup& setup)
 
 LS_DEFINE_KERNELS(tfl, concatenation) { registry.add({"tfl", "concatenation", Profile::reference, prepareConcatenation, kAllDTypes}); }
 
-LS_DEFINE_KERNELS(tfl, split)
-{
-    registry.add(
-        {"tfl", "split", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(1).dtype, runSplit); }, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, split) { registry.add({"tfl", "split", Profile::reference, prepareSplit, kAllDTypes}); }
 
 LS_DEFINE_KERNELS(tfl, split_v)
 {
