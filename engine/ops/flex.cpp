@@ -213,6 +213,7 @@ std::span<const PortedOp> portedOps()
         {"TFSentencepieceDetokenizeOp", "TFText>FastSentencepieceDetokenize"},
         {"TFText>FastSentencepieceTokenize", "TFText>FastSentencepieceTokenize"},
         {"TFText>FastSentencepieceDetokenize", "TFText>FastSentencepieceDetokenize"},
+        {"TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>WhitespaceTokenizeWithOffsetsV2"},
     };
     return kPorted;
 }

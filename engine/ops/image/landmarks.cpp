@@ -4,6 +4,7 @@
 // Landmarks2TransformMatrix 3), pictures [1,H,W,C], matrices of 16 elements.
 #include "engine/ops/catalog.h"
 #include "engine/ops/image/landmark_options.h"
+#include "engine/ops/image/picture_def.h"
 #include "engine/ops/inference_helpers.h"
 
 #include <string>
@@ -73,10 +74,7 @@ Status inferBilinear(InferContext& context)
 OpDef definition(int operandCount, std::string_view operands, std::string_view summary, std::string_view source,
                  Status (*infer)(InferContext&))
 {
-    OpDef def = unaryDef(summary, source);
-    def.minInputs = def.maxInputs = operandCount;
-    def.operands = operands;
-    def.infer = infer;
+    OpDef def = pictureDef(operandCount, operands, summary, source, infer);
     def.floatBound = withinRelative(1e-5);
     return def;
 }

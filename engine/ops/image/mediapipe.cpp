@@ -3,6 +3,7 @@
 // Constraints: C1 the input is [N,H,W,C]. C2 the options hold padding, strides and filter. C3 all operands are f32. C4 (unpooling) indices
 // are shaped as the input; (convolution) filter [O,KH,KW,C] and bias [O].
 #include "engine/ops/catalog.h"
+#include "engine/ops/image/picture_def.h"
 #include "engine/ops/inference_helpers.h"
 #include "engine/ops/pooling_options.h"
 
@@ -88,21 +89,11 @@ int64_t transposeConvBiasMacs(const InferContext& context)
     return input.isStatic() && filter.isStatic() ? input.countOf(0, 3) * checkedElementCount(filter).value_or(0) : 0;
 }
 
-OpDef definition(int operandCount, std::string_view operands, std::string_view summary, std::string_view source,
-                 Status (*infer)(InferContext&))
-{
-    OpDef def = unaryDef(summary, source);
-    def.minInputs = def.maxInputs = operandCount;
-    def.operands = operands;
-    def.infer = infer;
-    return def;
-}
-
 } // namespace
 
 LS_DEFINE_OP(custom, MaxPoolingWithArgmax2D)
 {
-    OpDef def = definition(1, "input [N,H,W,C]", "Maxima over windows, and where in its window each was: row · filter width + column.",
+    OpDef def = pictureDef(1, "input [N,H,W,C]", "Maxima over windows, and where in its window each was: row · filter width + column.",
                            "MediaPipe util/tflite/operations/max_pool_argmax.cc", inferMaxPooling);
     def.minOutputs = def.maxOutputs = 2;
     return def;
@@ -111,7 +102,7 @@ LS_DEFINE_OP(custom, MaxPoolingWithArgmax2D)
 LS_DEFINE_OP(custom, MaxUnpooling2D)
 {
     OpDef def =
-        definition(2, "input [N,H,W,C], indices [N,H,W,C]", "Numbers put back where the maxima of their windows were, zeros elsewhere.",
+        pictureDef(2, "input [N,H,W,C], indices [N,H,W,C]", "Numbers put back where the maxima of their windows were, zeros elsewhere.",
                    "MediaPipe util/tflite/operations/max_unpooling.cc; indices of i32: LiteRT kernels/perception/max_unpooling_2d.cc",
                    inferMaxUnpooling);
     def.differs = "a place outside of the result is an error";
@@ -120,7 +111,7 @@ LS_DEFINE_OP(custom, MaxUnpooling2D)
 
 LS_DEFINE_OP(custom, Convolution2DTransposeBias)
 {
-    OpDef def = definition(3, "input [N,H,W,C], filter [O,KH,KW,C], bias [O]", "Transposed convolution, added to the bias.",
+    OpDef def = pictureDef(3, "input [N,H,W,C], filter [O,KH,KW,C], bias [O]", "Transposed convolution, added to the bias.",
                            "MediaPipe util/tflite/operations/transpose_conv_bias.cc", inferTransposeConvBias);
     def.floatBound = withinRelative(1e-6);
     def.macs = transposeConvBiasMacs;

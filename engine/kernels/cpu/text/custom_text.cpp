@@ -3,6 +3,7 @@
 #include "engine/base/visible_text.h"
 #include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/cpu/text/fingerprint.h"
+#include "engine/kernels/cpu/text/utf8_characters.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/text/custom_options.h"
@@ -85,12 +86,6 @@ uint32_t codePoint(std::string_view sequence)
     uint32_t code = static_cast<uint8_t>(sequence[0]) & kLead[sequence.size()];
     for (size_t i = 1; i < sequence.size(); ++i) code = code << 6U | (static_cast<uint8_t>(sequence[i]) & 0x3fU);
     return code;
-}
-
-bool isWhiteSpace(uint32_t code)
-{
-    return (code >= 9 && code <= 13) || code == 0x20 || code == 0x85 || code == 0xa0 || code == 0x1680 ||
-           (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000;
 }
 
 /// The words of a text, as far as it is UTF-8.

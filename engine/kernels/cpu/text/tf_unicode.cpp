@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's operators on Unicode text: core/kernels/unicode_ops.cc. Malformed UTF-8 counts one error for each maximal
 // part of a character, as ICU does.
+#include "engine/kernels/cpu/text/utf8_characters.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/tensor/strings.h"
 
@@ -20,31 +21,6 @@ Result<TextEncoding> encodingOf(std::string_view name)
     if (name == "ISO-8859-1" || name == "latin1") return TextEncoding::latin1;
     if (name == "US-ASCII" || name == "ASCII") return TextEncoding::ascii;
     return invalidArgument("Could not create converter for input encoding: " + std::string(name));
-}
-
-/// One character, or a malformed part.
-struct TextCharacter {
-    uint32_t code = 0;
-    size_t bytes = 1;
-    bool isMalformed = false;
-};
-
-TextCharacter readUtf8(std::string_view text)
-{
-    const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-    const uint8_t lead = byte(0);
-    if (lead < 0x80) return {lead, 1};
-    const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4) return {0, 1, true};
-    uint32_t code = lead & (0xffU >> (length + 1));
-    for (size_t i = 1; i < length; ++i) {
-        // The second byte may be limited: no overlong forms, no surrogates, nothing beyond U+10FFFF.
-        const uint8_t low = i == 1 && lead == 0xe0 ? 0xa0 : i == 1 && lead == 0xf0 ? 0x90 : 0x80;
-        const uint8_t high = i == 1 && lead == 0xed ? 0x9f : i == 1 && lead == 0xf4 ? 0x8f : 0xbf;
-        if (i >= text.size() || byte(i) < low || byte(i) > high) return {0, i, true};
-        code = (code << 6) | (byte(i) & 0x3fU);
-    }
-    return {code, length};
 }
 
 TextCharacter readUtf16(std::string_view text)
