@@ -11,14 +11,39 @@ using namespace loopscope;
 
 namespace {
 
-Status runSlice(const KernelArgs& args)
-{
-    const Tensor& in = args.in(0);
-    Tensor& out = args.out(0);
+/// What is copied from where.
+struct Cut {
     StridedCopy copy;
-    int64_t offset = 0;
+    int64_t offset = 0; ///< of the first element
+    bool isEmpty = false;
+
+    Status run(const Tensor& in, const Tensor& out) const
+    {
+        const int64_t size = elementBytes(out);
+        return isEmpty ? Status() : copy.runChecked(in.data + offset * size, out.data, size);
+    }
+};
+
+/// Whose places and shapes are constant: loops take them again and again.
+Status runCut(const KernelArgs& args) { return args.paramsAs<Cut>().run(args.in(0), args.out(0)); }
+
+/// `run`, or what `plan` makes of operands 1 to `last`, if these are constant and fit.
+template <typename Plan>
+Result<PreparedKernel> prepareCut(const KernelSetup& setup, int last, KernelFunction run, std::shared_ptr<const void> params, Plan plan)
+{
+    bool isKnown = setup.shapesAreStatic && bitWidth(setup.in(0).dtype) >= 8;
+    for (int i = 1; i <= last; ++i) isKnown = isKnown && setup.in(i).data;
+    if (isKnown)
+        if (Result<Cut> cut = plan(); cut.ok() && cut->copy.fits())
+            return PreparedKernel{runCut, std::make_shared<const Cut>(std::move(cut).value())};
+    return prepareMovement(setup.in(0).dtype, run, std::move(params));
+}
+
+Result<Cut> planSlice(const Tensor& in, const Tensor& begins, const Tensor& out)
+{
+    Cut cut;
     for (int d = 0; d < in.shape.rank(); ++d) {
-        const int64_t begin = indexAt(args.in(1), d);
+        const int64_t begin = indexAt(begins, d);
         if (begin < 0 || begin > in.shape[d])
             return kernelError(2, "begin of dimension " + std::to_string(d))
                 .found(std::to_string(begin))
@@ -27,43 +52,66 @@ Status runSlice(const KernelArgs& args)
             return kernelError(3, "size of dimension " + std::to_string(d))
                 .found(std::to_string(out.shape[d]))
                 .expected("at most " + std::to_string(in.shape[d] - begin));
-        offset += begin * strideOf(in.shape, d);
-        copy.add(out.shape[d], strideOf(in.shape, d), strideOf(out.shape, d));
+        cut.offset += begin * strideOf(in.shape, d);
+        cut.copy.add(out.shape[d], strideOf(in.shape, d), strideOf(out.shape, d));
     }
-    const int64_t size = elementBytes(out);
-    return copy.runChecked(in.data + offset * size, out.data, size);
+    return cut;
 }
 
-Status runStridedSlice(const KernelArgs& args)
+Status runSlice(const KernelArgs& args)
 {
-    const Tensor& in = args.in(0);
-    Tensor& out = args.out(0);
-    const int specs = static_cast<int>(args.in(1).elementCount()); // at most 31, as inference found
+    LS_TRY(const Cut cut, planSlice(args.in(0), args.in(1), args.out(0)));
+    return cut.run(args.in(0), args.out(0));
+}
+
+/// `places`: begins, ends and strides.
+Result<Cut> planStrided(const Tensor& in, const Tensor* const* places, const StridedSliceMasks& masks, const Tensor& out)
+{
+    const int specs = static_cast<int>(places[0]->elementCount()); // at most 31, as inference found
     std::array<int64_t, StridedSlicePlan::kLimit> values[3];
     if (specs > StridedSlicePlan::kLimit) return kernelError(2, "number of indices").found(std::to_string(specs)).expected("at most 31");
     for (int i = 0; i < 3; ++i)
-        for (int s = 0; s < specs; ++s) values[i][static_cast<size_t>(s)] = indexAt(args.in(i + 1), s);
+        for (int s = 0; s < specs; ++s) values[i][static_cast<size_t>(s)] = indexAt(*places[i], s);
     const auto view = [&](int i) { return std::span<const int64_t>(values[i].data(), static_cast<size_t>(specs)); };
-    auto planned = planStridedSlice(in.shape, args.paramsAs<StridedSliceMasks>(), specs, view(0), view(1), view(2));
+    auto planned = planStridedSlice(in.shape, masks, specs, view(0), view(1), view(2));
     if (!planned.ok()) return atRunTime(std::move(planned).takeError());
     const StridedSlicePlan& plan = planned.value();
     if (plan.result() != out.shape)
         return kernelError(4, "result of shape " + toString(plan.result()) + " does not fit the planned " + toString(out.shape));
-    StridedCopy copy;
-    int64_t offset = 0;
+    Cut cut;
     int axis = 0;
     int64_t target = out.elementCount();
     for (int i = 0; i < plan.rank; ++i) {
         const StridedSliceDim& dim = plan.dims[static_cast<size_t>(i)];
         if (dim.newAxis) continue;
         const int64_t stride = strideOf(in.shape, axis++);
-        if (dim.count == 0) return {};
-        offset += dim.begin * stride;
+        if (dim.count == 0) {
+            cut.isEmpty = true;
+            return cut;
+        }
+        cut.offset += dim.begin * stride;
         target /= dim.count;
-        copy.add(dim.count, dim.stride * stride, target);
+        cut.copy.add(dim.count, dim.stride * stride, target);
     }
-    const int64_t size = elementBytes(out);
-    return copy.runChecked(in.data + offset * size, out.data, size);
+    return cut;
+}
+
+Status runStridedSlice(const KernelArgs& args)
+{
+    LS_TRY(const Cut cut, planStrided(args.in(0), args.inputs + 1, args.paramsAs<StridedSliceMasks>(), args.out(0)));
+    return cut.run(args.in(0), args.out(0));
+}
+
+Result<PreparedKernel> prepareSlice(const KernelSetup& setup)
+{
+    return prepareCut(setup, 1, runSlice, nullptr, [&] { return planSlice(setup.in(0), setup.in(1), setup.out(0)); });
+}
+
+Result<PreparedKernel> prepareStridedSlice(const KernelSetup& setup)
+{
+    const auto masks = std::make_shared<const StridedSliceMasks>(stridedSliceMasks(setup.attributes()));
+    return prepareCut(setup, 3, runStridedSlice, masks,
+                      [&] { return planStrided(setup.in(0), setup.inputs.data() + 1, *masks, setup.out(0)); });
 }
 
 Status runDynamicUpdateSlice(const KernelArgs& args)
@@ -152,21 +200,9 @@ Status runReverseSequence(const KernelArgs& args)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, slice)
-{
-    registry.add(
-        {"tfl", "slice", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runSlice); }, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, slice) { registry.add({"tfl", "slice", Profile::reference, prepareSlice, kAllDTypes}); }
 
-LS_DEFINE_KERNELS(tfl, strided_slice)
-{
-    registry.add({"tfl", "strided_slice", Profile::reference,
-                  [](const KernelSetup& s) {
-                      return prepareMovement(s.in(0).dtype, runStridedSlice,
-                                             std::make_shared<StridedSliceMasks>(stridedSliceMasks(s.attributes())));
-                  },
-                  kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, strided_slice) { registry.add({"tfl", "strided_slice", Profile::reference, prepareStridedSlice, kAllDTypes}); }
 
 LS_DEFINE_KERNELS(tfl, dynamic_update_slice)
 {
