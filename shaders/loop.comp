@@ -31,10 +31,11 @@ LS_WRITE_FUNCTIONS(Arena)
 layout(push_constant) uniform Parameters
 {
     uint mostTrips;
+    uint fuel, mostSteps; ///< of loops with others inside: iterations of an invocation's loops, and operators that may be completed
 } run;
 
 // What are specialisation constants elsewhere; and where operands begin, in elements.
-int kOp, kClass, kStoreA, kStoreB, kStoreC, kStoreOut, kStore, kMode;
+int kOp, kClass, kStoreIn, kStoreA, kStoreB, kStoreC, kStoreOut, kStore, kMode;
 bool kStrided, kClamps;
 uint baseA, baseB, baseC, baseOut;
 #define readIntA(store, i) readIntArena(store, baseA + (i))
@@ -155,6 +156,7 @@ LS_ELEMENTWISE(elementwiseWholeTruth, computeWholeTruth)
 
 #define readIntIn readIntA
 #define readLongIn readLongA
+#define readFloatIn readFloatA
 #define readIntTable readIntB
 struct Copy
 {
@@ -178,6 +180,31 @@ void copy(const int store, const int mode, const Copy parameters, const uint fro
     baseB = table;
     baseOut = to;
     LS_EACH(i, parameters.count) copyElement(i);
+    meet();
+}
+
+struct Reduction
+{
+    uint count, ranks;
+    uint kept[4], keptSteps[4];
+    uint reduced[4], reducedSteps[4];
+    uint reduceCount;
+};
+Reduction reductionParameters;
+#define p reductionParameters
+#include "reduce.glsl"
+#undef p
+
+void reduce(const int op, const int computedIn, const int storeIn, const int storeOut, const Reduction parameters, const uint from, const uint to)
+{
+    kOp = op;
+    kClass = computedIn;
+    kStoreIn = storeIn;
+    kStoreOut = storeOut;
+    reductionParameters = parameters;
+    baseA = from;
+    baseOut = to;
+    LS_EACH(i, parameters.count) reduceAlone(i);
     meet();
 }
 
@@ -212,21 +239,129 @@ void wentRound()
     ++trips;
     meet();
 }
-/// The first words of the arena tell how often this dispatch went round, whether the loop is over, and what it counted in branches.
-void end()
+
+// A loop with others inside, one after the other, numbered from 1 on. A dispatch may end in the midst of one of them: the next goes on there.
+// Carried values change when an iteration is complete, and what is counted until then counts from then on.
+const uint kMostInside = 4;
+uint inside, fuel, doneSteps, doneBranches;
+uint tripsInside[kMostInside], doneInside[kMostInside];
+bool isOver, isStopped;
+
+void resume()
 {
-    meet();
-    if (gl_LocalInvocationID.x == 0) {
-        i32Arena[0] = int(trips);
-        i32Arena[1] = trips < run.mostTrips ? 1 : 0;
-        i32Arena[2] = int(steps);
-        i32Arena[3] = int(branches);
+    inside = uint(i32Arena[4]);
+    steps = uint(i32Arena[5]);
+    branches = uint(i32Arena[6]);
+    fuel = run.fuel;
+    doneSteps = doneBranches = 0;
+    for (uint j = 0; j < kMostInside; ++j) {
+        tripsInside[j] = uint(i32Arena[8 + 2 * j]);
+        doneInside[j] = 0;
     }
+    isOver = isStopped = false;
+    meet();
+}
+/// Whether an iteration of so many operators may be completed, or has been begun and is to be gone on with.
+bool mayGoOn(const uint operators, const uint rounds)
+{
+    if (inside != 0) { // what is left of it takes no more than all of it
+        fuel -= min(fuel, rounds);
+        return true;
+    }
+    if (fuel < rounds) return false;
+    isStopped = (trips + 1) * operators + doneSteps > run.mostSteps;
+    return !isStopped;
+}
+bool isFresh() { return inside == 0; }
+void burn(const uint rounds) { fuel -= rounds; }
+bool holdsAround(const uint place)
+{
+    isOver = !holds(place);
+    return !isOver;
+}
+void enter(const uint loop)
+{
+    inside = loop;
+    ++branches;
+    meet();
+}
+bool mayGoInside(const uint loop, const uint rounds)
+{
+    if (inside != loop || fuel < rounds) return false;
+    fuel -= rounds;
+    return true;
+}
+/// Behind a cond of so many operators: another iteration begins, or the loop inside is over.
+bool holdsInside(const uint loop, const uint place, const uint condSteps, const uint bodySteps, const uint operators)
+{
+    bool goesOn = holds(place);
+    steps += condSteps;
+    if (goesOn) {
+        steps += bodySteps;
+        ++branches;
+        ++tripsInside[loop - 1];
+    } else {
+        inside = 0;
+    }
+    isStopped = (trips + 1) * operators + doneSteps + steps > run.mostSteps;
+    return goesOn && !isStopped;
+}
+bool isBehind(const uint loop) { return !isStopped && inside != loop; }
+bool mayComplete(const uint operators)
+{
+    isStopped = (trips + 1) * operators + doneSteps + steps > run.mostSteps;
+    return !isStopped;
+}
+void completed()
+{
+    ++trips;
+    doneSteps += steps;
+    doneBranches += branches;
+    steps = branches = 0;
+    for (uint j = 0; j < kMostInside; ++j) {
+        doneInside[j] += tripsInside[j];
+        tripsInside[j] = 0;
+    }
+    meet();
+}
+
+void writeReport(const int isOver, const uint ofSteps, const uint ofBranches)
+{
+    i32Arena[0] = int(trips);
+    i32Arena[1] = isOver;
+    i32Arena[2] = int(ofSteps);
+    i32Arena[3] = int(ofBranches);
+}
+void leave()
+{
 #ifdef LS_SHARED
     meet();
     uint words = min(uint(home.length()), kSharedWords);
     LS_EACH(i, words) home[i] = i32Arena[i];
 #endif
+}
+void endOrPause()
+{
+    meet();
+    if (gl_LocalInvocationID.x == 0) {
+        writeReport(isOver ? 1 : 0, doneSteps, doneBranches);
+        i32Arena[4] = int(inside);
+        i32Arena[5] = int(steps);
+        i32Arena[6] = int(branches);
+        i32Arena[7] = isStopped ? 1 : 0;
+        for (uint j = 0; j < kMostInside; ++j) {
+            i32Arena[8 + 2 * j] = int(tripsInside[j]);
+            i32Arena[9 + 2 * j] = int(doneInside[j]);
+        }
+    }
+    leave();
+}
+/// The first words of the arena tell how often this dispatch went round, whether the loop is over, and what it counted in branches.
+void end()
+{
+    meet();
+    if (gl_LocalInvocationID.x == 0) writeReport(trips < run.mostTrips ? 1 : 0, steps, branches);
+    leave();
 }
 
 void main() {}

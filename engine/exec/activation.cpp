@@ -337,8 +337,9 @@ bool describe(const Model& model, const GraphPlan& plan, CalledGraph& called)
     called.branches.resize(plan.operators.size());
     for (size_t o = 0; o < plan.operators.size(); ++o) {
         const PlannedOperator& op = plan.operators[o];
-        if (op.error || !op.def || (op.call && (op.call->form.kind != CallKind::branch || !op.call->planned))) return false;
+        if (op.error || !op.def) return false;
         if (!op.call) continue;
+        if ((op.call->form.kind != CallKind::branch && op.call->form.kind != CallKind::loop) || !op.call->planned) return false;
         called.branches[o].resize(op.call->plans.size());
         for (size_t c = 0; c < op.call->plans.size(); ++c)
             if (!describe(model, *op.call->plans[c], called.branches[o][c])) return false;

@@ -2,6 +2,7 @@
 // iterations and invocations are counted as if the host had run them.
 #include "engine/exec/machine.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace loopscope {
@@ -21,6 +22,37 @@ bool hasTraps(const TrapSet& traps, const GraphPlan& plan)
     return false;
 }
 
+/// Frames that running a graph takes, its own and those of what it calls.
+int32_t depthOf(const GraphPlan& plan)
+{
+    int32_t deepest = 0;
+    for (const PlannedOperator& op : plan.operators)
+        if (op.call)
+            for (const GraphPlan* const callee : op.call->plans) deepest = std::max(deepest, depthOf(*callee));
+    return deepest + 1;
+}
+
+/// Who counts the trips of loops hears of one that went round inside the body of `frame`.
+void tellOfLoop(const RunAudience& audience, const CallFrame& frame, const DeviceTrips::Inside& inside)
+{
+    if (!audience.totals() || frame.iteration == 0) return;
+    const GraphPlan& caller = frame.call->body->plan();
+    const PlannedCall& call = *caller.operators[static_cast<size_t>(inside.op)].call;
+    InvocationStart start;
+    start.id = start.parent = frame.invocation;
+    start.callerGraph = caller.graph;
+    start.site = OperatorId(inside.op);
+    start.role = CallRole::loop;
+    start.cond = call.plans[0]->graph;
+    start.graph = call.plans[1]->graph;
+    start.iteration = 0;
+    audience.present()->invocationStarted(start);
+    audience.totals()->loopEnded(inside.trips);
+    InvocationEnd end;
+    end.id = start.id;
+    audience.present()->invocationEnded(end);
+}
+
 } // namespace
 
 /// Whether the device may run iterations of the loop: nobody listens to them, and there is no trap in them.
@@ -28,7 +60,8 @@ bool Interpreter::Impl::mayRunOnDevice(const CallFrame& frame) const
 {
     const CallState& call = *frame.call;
     if (m_audience.ofOperators() || m_audience.ofIterations() || call.late) return false;
-    if (static_cast<int32_t>(m_frames.size()) + 1 >= m_options.maxDepth) return false;
+    const int32_t inside = std::max(depthOf(call.cond->plan()), depthOf(call.body->plan())) - 1; // the loop's frame is there
+    if (std::ssize(m_frames) + std::max(inside, 1) >= m_options.maxDepth) return false;
     return m_traps.empty() || (!hasTraps(m_traps, call.cond->plan()) && !hasTraps(m_traps, call.body->plan()));
 }
 
@@ -61,6 +94,7 @@ Status Interpreter::Impl::runOnDevice()
     frame.iteration += run.trips;
     m_nextInvocation += run.invocations;
     if (run.trips > 0) frame.invocation = m_nextInvocation - 1; // what began last is an iteration
+    for (const DeviceTrips::Inside& inside : run.inside) tellOfLoop(m_audience, frame, inside);
     if (run.isOver) {
         completeCall(frame);
         return {};

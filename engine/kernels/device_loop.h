@@ -13,8 +13,9 @@ namespace loopscope {
 /// A graph that an operator calls, with its values as they are when it is called from there.
 struct CalledGraph {
     const Graph* graph = nullptr;
-    std::vector<Tensor> values;                     ///< by id: dtype, shape, data of constants
-    std::vector<std::vector<CalledGraph>> branches; ///< by operator: the graphs that an If chooses from, then and else; of others none
+    std::vector<Tensor> values; ///< by id: dtype, shape, data of constants
+    /// By operator: the graphs that an If chooses from, then and else, or those of a While, cond and body; of others none.
+    std::vector<std::vector<CalledGraph>> branches;
 };
 
 /// A loop: its operator, whose operands and results are the carried values, and its graphs.

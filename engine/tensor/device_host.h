@@ -5,6 +5,7 @@
 #include "engine/tensor/device_memory.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace loopscope {
 
@@ -17,6 +18,11 @@ struct DeviceTrips {
     int64_t steps = 0;                  ///< operators completed
     int64_t invocations = 0;            ///< graphs and iterations begun
     bool isOver = false;                ///< the cond of the next iteration was false
+    struct Inside {
+        int32_t op = 0;    ///< of the body
+        int64_t trips = 0; ///< in those iterations
+    };
+    std::vector<Inside> inside; ///< loops that the body calls
 };
 
 /// What the runtime of kernels is, too, where a device may compute.

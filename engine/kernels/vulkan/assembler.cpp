@@ -202,6 +202,20 @@ void ShaderAssembler::call(std::string_view function, std::span<const uint32_t> 
     m_main.insert(m_main.end(), arguments.begin(), arguments.end());
 }
 
+ShaderAssembler::Later ShaderAssembler::callLater(std::string_view function, size_t numbers)
+{
+    call(function, std::vector<uint32_t>(numbers));
+    const auto named = m_names.find(function);
+    return {m_main.size() - numbers, named == m_names.end() ? 0 : named->second};
+}
+
+void ShaderAssembler::complete(const Later& call, std::span<const uint32_t> numbers)
+{
+    if (!m_failure.empty()) return;
+    const std::vector<uint32_t> signature = m_types[m_functionTypes[call.function]].operands;
+    for (size_t i = 1; i < signature.size(); ++i) m_main[call.at + i - 1] = constant(signature[i], numbers);
+}
+
 void ShaderAssembler::beginIf()
 {
     const Id then = newId();

@@ -29,6 +29,13 @@ public:
     {
         call(function, std::span(constants.begin(), constants.size()));
     }
+    /// The same with numbers that complete() gives it later.
+    struct Later {
+        size_t at = 0;
+        uint32_t function = 0;
+    };
+    Later callLater(std::string_view function, size_t numbers);
+    void complete(const Later& call, std::span<const uint32_t> numbers);
     /// What follows, up to orElse(), is done if the last call gave true, what follows that, up to endIf(), if not.
     void beginIf();
     void orElse();

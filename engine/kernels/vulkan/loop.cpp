@@ -7,7 +7,9 @@
 #include "engine/kernels/vulkan/loop_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 namespace loopscope::vulkan {
 
@@ -28,11 +30,22 @@ struct LoopProgram {
     int64_t tripsOfDispatch = 1;
     int64_t condSteps = 0, bodySteps = 0; ///< operators of the graphs themselves
     int64_t mostSteps = 1;                ///< of an iteration, whatever branches it takes
+    std::vector<int32_t> inside;          ///< loops of the body: how many operators an iteration completes is not known before
+    uint32_t fuel = 0;                    ///< then: iterations that the loops of an invocation may make in a dispatch
 };
 
+constexpr size_t kMostInside = 4; ///< loops inside a loop
+
+/// What a dispatch did. The words from `inside` on are for the next one.
 struct Report {
     uint32_t trips = 0, isOver = 0, steps = 0, branches = 0;
+    uint32_t inside = 0, pendingSteps = 0, pendingBranches = 0, isStopped = 0;
+    struct {
+        uint32_t pending = 0, done = 0;
+    } tripsInside[kMostInside];
 };
+
+constexpr int64_t kMostPushed = int64_t{1} << 31; ///< steps that a dispatch is told of
 
 Status runTrips(const KernelArgs& args, VulkanMemory& memory, DeviceTrips& run)
 {
@@ -50,17 +63,23 @@ Status runTrips(const KernelArgs& args, VulkanMemory& memory, DeviceTrips& run)
     LS_CHECK_OK(memory.copy(image, arena, 0, program.image.size()));
     for (size_t k = 0; k < operands.size(); ++k)
         LS_CHECK_OK(memory.copy(operands[k], arena, program.carried[k], args.in(static_cast<int>(k)).bytes));
-    const int64_t mostTrips = run.mostSteps / program.mostSteps;
+    const int64_t mostTrips = run.mostSteps / program.mostSteps; // with loops inside it is the device that sees the last one
     const DeviceBuffer buffers[] = {arena};
-    while (!run.isOver && run.trips < mostTrips && !run.cancel->requested()) {
-        const uint32_t push[] = {static_cast<uint32_t>(std::min(program.tripsOfDispatch, mostTrips - run.trips))};
+    bool isStopped = false;
+    run.inside.clear();
+    for (const int32_t op : program.inside) run.inside.push_back({op, 0});
+    while (!run.isOver && !isStopped && run.trips < mostTrips && !run.cancel->requested()) {
+        const uint32_t push[] = {static_cast<uint32_t>(std::min(program.tripsOfDispatch, mostTrips - run.trips)), program.fuel,
+                                 static_cast<uint32_t>(std::min(run.mostSteps - run.steps, kMostPushed))};
         LS_CHECK_OK(memory.launch({program.pipeline, buffers, push}));
         Report report;
         LS_CHECK_OK(memory.read(arena, std::as_writable_bytes(std::span(&report, 1))));
         run.trips += report.trips;
         run.isOver = report.isOver != 0;
+        isStopped = !program.inside.empty() && report.isStopped != 0;
         run.steps += report.steps + report.trips * (program.condSteps + program.bodySteps) + (run.isOver ? program.condSteps : 0);
         run.invocations += report.trips + report.branches;
+        for (size_t j = 0; j < run.inside.size(); ++j) run.inside[j].trips += report.tripsInside[j].done;
     }
     if (run.trips == 0 && !run.isOver) return {}; // the values stay where they are
     for (int k = 0; k < args.outputCount; ++k) {
@@ -141,21 +160,10 @@ public:
         LS_CHECK_OK(m_body.prepare(m_setup.op.model));
         if (m_cond.hasBranches()) return unsupported("a cond with an If inside");
         LS_CHECK_OK(placeCarried());
-        m_body.writeInPlace();
         m_assembler.setLocalSize(m_lanes);
         m_assembler.call("begin", {m_lanes});
-        m_assembler.beginLoop();
-        m_assembler.call("mayGoRound");
-        m_assembler.goOnIf();
-        LS_CHECK_OK(addSteps(m_cond));
-        LS_TRY(const uint64_t verdict, m_cond.placeOf(m_cond.graph().outputs[0].value, m_arena));
-        m_assembler.call("holds", {static_cast<uint32_t>(verdict)});
-        m_assembler.goOnIf();
-        LS_CHECK_OK(addSteps(m_body));
-        LS_CHECK_OK(addExchange());
-        m_assembler.call("wentRound");
-        m_assembler.endLoop();
-        m_assembler.call("end");
+        m_operators = static_cast<uint32_t>(m_cond.graph().operators.size() + m_body.graph().operators.size());
+        LS_CHECK_OK(m_body.hasLoops() ? addNest() : addLoop());
         if (m_rounds > kMostTrips) return unsupported("an iteration of " + std::to_string(m_rounds) + " steps");
         if (m_elements > (device.info().isSoftware() ? kMostElements : kMostShared))
             return unsupported("a loop of " + std::to_string(m_elements) + " elements an iteration");
@@ -168,12 +176,123 @@ public:
         program.carried = m_carried;
         program.condSteps = std::ssize(m_cond.graph().operators);
         program.bodySteps = std::ssize(m_body.graph().operators);
-        program.mostSteps = std::max<int64_t>(1, program.condSteps + m_body.mostSteps());
-        program.tripsOfDispatch = std::max<int64_t>(1, (device.info().isSoftware() ? kMostTrips : kMostRounds) / m_rounds);
+        program.mostSteps = std::max<int64_t>(1, m_body.hasLoops() ? m_operators : program.condSteps + m_body.mostSteps());
+        const int64_t rounds = device.info().isSoftware() ? kMostTrips : kMostRounds;
+        program.inside = m_inside;
+        program.fuel = static_cast<uint32_t>(rounds);
+        program.tripsOfDispatch = !program.inside.empty() ? rounds : std::max<int64_t>(1, rounds / m_rounds);
         return program;
     }
 
 private:
+    Status addLoop()
+    {
+        m_body.writeInPlace();
+        m_assembler.beginLoop();
+        m_assembler.call("mayGoRound");
+        m_assembler.goOnIf();
+        LS_CHECK_OK(addSteps(m_cond));
+        LS_TRY(const uint64_t verdict, m_cond.placeOf(m_cond.graph().outputs[0].value, m_arena));
+        m_assembler.call("holds", {static_cast<uint32_t>(verdict)});
+        m_assembler.goOnIf();
+        LS_CHECK_OK(addSteps(m_body));
+        LS_CHECK_OK(addExchange(m_body, m_carried));
+        m_assembler.call("wentRound");
+        m_assembler.endLoop();
+        m_assembler.call("end");
+        return {};
+    }
+
+    /// A loop with others inside. What comes before one of them is passed over by a dispatch that goes on in it; nothing is written in
+    /// place, so that an iteration which is not completed leaves no trace.
+    Status addNest()
+    {
+        const size_t count = m_body.graph().operators.size();
+        m_assembler.call("resume");
+        m_assembler.beginLoop();
+        const auto mayGoOn = m_assembler.callLater("mayGoOn", 2); // how many rounds is known at the end
+        m_assembler.goOnIf();
+        m_assembler.call("isFresh");
+        m_assembler.beginIf();
+        const auto burn = m_assembler.callLater("burn", 1);
+        LS_CHECK_OK(addSteps(m_cond));
+        LS_TRY(const uint64_t verdict, m_cond.placeOf(m_cond.graph().outputs[0].value, m_arena));
+        m_assembler.call("holdsAround", {static_cast<uint32_t>(verdict)});
+        m_assembler.goOnIf();
+        for (size_t o = 0; o < count; ++o) {
+            if (!m_body.isLoop(o)) {
+                LS_CHECK_OK(addOperator(m_body, o));
+                continue;
+            }
+            if (m_inside.size() == kMostInside) return unsupported("more than " + std::to_string(kMostInside) + " loops inside");
+            m_inside.push_back(static_cast<int32_t>(o));
+            LS_CHECK_OK(addInside(o, static_cast<uint32_t>(m_inside.size())));
+            m_rounds += 3;
+            m_assembler.call("isFresh");
+            m_assembler.beginIf();
+        }
+        m_assembler.call("mayComplete", {m_operators});
+        m_assembler.goOnIf();
+        LS_CHECK_OK(addExchange(m_body, m_carried));
+        m_assembler.call("completed");
+        m_assembler.orElse();
+        m_assembler.endIf();
+        m_assembler.endLoop();
+        m_assembler.call("endOrPause");
+        const auto rounds = static_cast<uint32_t>(m_rounds);
+        if (m_rounds + m_mostInside > kMostTrips)
+            return unsupported("an iteration of " + std::to_string(m_rounds) + " steps, with others of " + std::to_string(m_mostInside));
+        m_assembler.complete(mayGoOn, std::array{m_operators, rounds});
+        m_assembler.complete(burn, std::array{rounds});
+        return {};
+    }
+
+    /// One of them, in the midst of an If that what comes before it is in.
+    Status addInside(size_t index, uint32_t loop)
+    {
+        const Operator& op = m_body.graph().operators[index];
+        LoopGraph &cond = m_body.branches(index)[0], &body = m_body.branches(index)[1];
+        if (cond.hasBranches() || body.hasLoops()) return unsupported("loops that are nested deeper");
+        LS_CHECK_OK(cond.checkVerdict(op.kind.dialect == "tf"));
+        std::vector<uint64_t> carried;
+        for (size_t k = 0; k < body.graph().inputs.size(); ++k) {
+            const ValueId input = body.graph().inputs[k];
+            const Tensor& value = body.tensor(input);
+            for (const Tensor* const other :
+                 {&cond.tensor(cond.graph().inputs[k]), &m_body.tensor(op.inputs[k]), &m_body.tensor(op.results[k])})
+                if (other->dtype != value.dtype || other->shape != value.shape) return unsupported("carried values whose type changes");
+            const uint64_t bytes = byteSize(value.dtype, value.elementCount());
+            carried.push_back(m_arena.room(bytes));
+            LS_TRY(const uint64_t from, m_body.placeOf(op.inputs[k], m_arena));
+            addMove(from, carried.back(), bytes);
+            cond.put(cond.graph().inputs[k], carried.back());
+            body.put(input, carried.back());
+            m_body.put(op.results[k], carried.back());
+        }
+        body.writeInPlace();
+        m_assembler.call("enter", {loop});
+        m_assembler.orElse();
+        m_assembler.endIf();
+        const int64_t around = std::exchange(m_rounds, 2);
+        m_assembler.beginLoop();
+        const auto mayGoInside = m_assembler.callLater("mayGoInside", 2);
+        m_assembler.goOnIf();
+        LS_CHECK_OK(addSteps(cond));
+        LS_TRY(const uint64_t verdict, cond.placeOf(cond.graph().outputs[0].value, m_arena));
+        m_assembler.call("holdsInside", {loop, static_cast<uint32_t>(verdict), static_cast<uint32_t>(cond.graph().operators.size()),
+                                         static_cast<uint32_t>(body.graph().operators.size()), m_operators});
+        m_assembler.goOnIf();
+        LS_CHECK_OK(addSteps(body));
+        LS_CHECK_OK(addExchange(body, carried));
+        m_assembler.endLoop();
+        m_assembler.call("isBehind", {loop});
+        m_assembler.goOnIf();
+        const int64_t inside = std::exchange(m_rounds, around);
+        m_mostInside = std::max(m_mostInside, inside);
+        m_assembler.complete(mayGoInside, std::array{loop, static_cast<uint32_t>(inside)});
+        return {};
+    }
+
     /// Carried values are inputs of cond and body alike.
     Status placeCarried()
     {
@@ -192,18 +311,20 @@ private:
 
     Status addSteps(LoopGraph& graph)
     {
-        for (size_t o = 0; o < graph.graph().operators.size(); ++o) {
-            if (!graph.branches(o).empty()) {
-                LS_CHECK_OK(addIf(graph, o));
-                continue;
+        for (size_t o = 0; o < graph.graph().operators.size(); ++o) LS_CHECK_OK(addOperator(graph, o));
+        return {};
+    }
+
+    Status addOperator(LoopGraph& graph, size_t index)
+    {
+        if (graph.isLoop(index)) return unsupported("a loop in a branch of a loop");
+        if (!graph.branches(index).empty()) return addIf(graph, index);
+        for (const Step& step : graph.plan(index).steps) {
+            std::vector<uint64_t> places;
+            for (const Place& place : step.places) {
+                LS_TRY(places.emplace_back(), graph.placeOf(index, place, m_arena));
             }
-            for (const Step& step : graph.plan(o).steps) {
-                std::vector<uint64_t> places;
-                for (const Place& place : step.places) {
-                    LS_TRY(places.emplace_back(), graph.placeOf(o, place, m_arena));
-                }
-                LS_CHECK_OK(addStep(step, places));
-            }
+            LS_CHECK_OK(addStep(step, places));
         }
         return {};
     }
@@ -275,6 +396,16 @@ private:
             at(2, storeI32);
             if (step.constants[1] == 0) rounds += step.push[1] + 1;
             m_assembler.call("copy", words);
+        } else if (step.shader == Shader::reduce && step.constants[4] == 0) { // by an invocation each
+            const std::vector<uint32_t>& c = step.constants;
+            const bool isArgument = c[0] == reduceArgMax || c[0] == reduceArgMin;
+            words.assign(c.begin(), c.begin() + 4);
+            words.insert(words.end(), step.push.begin(), step.push.end());
+            at(0, c[2]);
+            at(1, c[3]);
+            const int64_t kept = step.push[1] % 16, reduced = step.push[1] / 16, size = step.push.back();
+            rounds += kept + 1 + (1 + (isArgument ? 2 : 1) * reduced) * size;
+            m_assembler.call("reduce", words);
         } else {
             return unsupported("a loop with '" + std::string(shaderCode(step.shader).name) + "' inside");
         }
@@ -297,22 +428,22 @@ private:
     }
 
     /// What the body gives is what it is given next, all at once: values that only change their position are put aside first.
-    Status addExchange()
+    Status addExchange(LoopGraph& graph, std::span<const uint64_t> carried)
     {
-        const Graph& body = m_body.graph();
+        const Graph& body = graph.graph();
         struct Move {
             uint64_t from, to, bytes;
         };
         std::vector<Move> moves;
         for (size_t k = 0; k < body.outputs.size(); ++k) {
             const ValueId value = body.outputs[k].value;
-            const Tensor& tensor = m_body.tensor(value);
-            if (const Tensor& input = m_body.tensor(body.inputs[k]); input.dtype != tensor.dtype || input.shape != tensor.shape)
+            const Tensor& tensor = graph.tensor(value);
+            if (const Tensor& input = graph.tensor(body.inputs[k]); input.dtype != tensor.dtype || input.shape != tensor.shape)
                 return unsupported("carried values whose type changes");
-            Move move = {0, m_carried[k], byteSize(tensor.dtype, tensor.elementCount())};
-            LS_TRY(move.from, m_body.placeOf(value, m_arena));
+            Move move = {0, carried[k], byteSize(tensor.dtype, tensor.elementCount())};
+            LS_TRY(move.from, graph.placeOf(value, m_arena));
             if (move.from == move.to) continue;
-            if (std::ranges::find(m_carried, move.from) != m_carried.end()) {
+            if (std::ranges::find(carried, move.from) != carried.end()) {
                 const uint64_t aside = m_arena.room(move.bytes);
                 addMove(move.from, aside, move.bytes);
                 move.from = aside;
@@ -329,7 +460,10 @@ private:
     ShaderAssembler m_assembler;
     const uint32_t m_lanes;
     std::vector<uint64_t> m_carried;
+    uint32_t m_operators = 0; ///< of cond and body themselves
+    std::vector<int32_t> m_inside;
     int64_t m_elements = 0, m_rounds = 2; ///< of an iteration; rounds: of all loops of one invocation
+    int64_t m_mostInside = 0;             ///< rounds of an iteration of a loop inside
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "engine/kernels/device_loop.h"
 #include "engine/kernels/vulkan/plan.h"
+#include "engine/ops/control_flow.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -45,17 +46,24 @@ public:
 
     const Graph& graph() const { return *m_called->graph; }
     const Tensor& tensor(ValueId value) const { return m_called->values[static_cast<size_t>(value.index)]; }
-    /// Of an operator that is no If.
+    /// Of an operator that calls nothing.
     const Plan& plan(size_t op) const { return *PlanBuilder::planOf(m_kernels[op]); }
-    /// Then and else of an If; of other operators nothing.
+    /// Then and else of an If, cond and body of a While; of other operators nothing.
     std::span<LoopGraph> branches(size_t op) { return m_branches[op]; }
     bool hasBranches() const
     {
         return std::ranges::any_of(m_branches, [](const auto& branches) { return !branches.empty(); });
     }
+    bool isLoop(size_t op) const { return !m_branches[op].empty() && callForm(graph().operators[op]).kind == CallKind::loop; }
+    bool hasLoops() const
+    {
+        for (size_t o = 0; o < m_branches.size(); ++o)
+            if (isLoop(o)) return true;
+        return false;
+    }
     /// Of a cond: that it gives a truth value. Errors: unsupported.
     Status checkVerdict(bool isTensorflow) const;
-    /// The most operators that are completed when the graph runs once.
+    /// The most operators that are completed when the graph, in which there are no loops, runs once.
     int64_t mostSteps() const;
     /// Of a branch: what it computes lies where the If's results do.
     void giveHomes(std::span<const uint64_t> homes);

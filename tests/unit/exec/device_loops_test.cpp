@@ -104,6 +104,73 @@ graph body(i: i32[], n: i32[], a: f32[2, 3], b: f32[2, 3], c: i64[2], d: i8[3], 
 }
 )";
 
+/// Loops inside, of which one depends on the other, one has an If, and one may not go round at all; reductions around them and in them.
+constexpr const char* kNested = R"(
+graph main(n: i32[]) {
+  zero = const i32[] 0
+  start = const i32[3] [5, -7, 2]
+  i, m, sum, v = while(zero, n, zero, start) cond=@cond body=@body : (i32[], i32[], i32[], i32[3])
+  out = add(sum, i) : i32[]
+  return out, v
+}
+graph cond(i: i32[], n: i32[], sum: i32[], v: i32[3]) {
+  go = less(i, n) : bool[]
+  return go
+}
+graph body(i: i32[], n: i32[], sum: i32[], v: i32[3]) {
+  zero = const i32[] 0
+  one = const i32[] 1
+  axes = const i32[1] [0]
+  most = reduce_max(v, axes) : i32[]
+  j, upto, grown = while(zero, i, v) cond=@inner_cond body=@inner_body : (i32[], i32[], i32[3])
+  place = arg_max(grown, zero) : i32[]
+  j2, k, w = while(place, j, most) cond=@other_cond body=@other_body : (i32[], i32[], i32[])
+  total = sum(grown, axes) : i32[]
+  part = add(total, w) : i32[]
+  seven = const i32[] 7
+  rest = floor_mod(part, seven) : i32[]
+  next_sum = add(sum, rest) : i32[]
+  next = add(i, one) : i32[]
+  return next, n, next_sum, grown
+}
+graph inner_cond(j: i32[], upto: i32[], v: i32[3]) {
+  go = less(j, upto) : bool[]
+  return go
+}
+graph inner_body(j: i32[], upto: i32[], v: i32[3]) {
+  zero = const i32[] 0
+  one = const i32[] 1
+  two = const i32[] 2
+  five = const i32[] 5
+  axes = const i32[1] [0]
+  next = add(j, one) : i32[]
+  rest = floor_mod(j, two) : i32[]
+  odd = equal(rest, one) : bool[]
+  s = sum(v, axes) : i32[]
+  turned = if(odd, v, s) else=@same then=@other : (i32[3])
+  return next, upto, turned
+}
+graph other(v: i32[3], s: i32[]) {
+  eleven = const i32[] 11
+  rest = floor_mod(s, eleven) : i32[]
+  turned = sub(v, rest) : i32[3]
+  return turned
+}
+graph same(v: i32[3], s: i32[]) {
+  return v
+}
+graph other_cond(j: i32[], k: i32[], w: i32[]) {
+  go = less(j, k) : bool[]
+  return go
+}
+graph other_body(j: i32[], k: i32[], w: i32[]) {
+  two = const i32[] 2
+  next = add(j, two) : i32[]
+  more = add(w, next) : i32[]
+  return next, k, more
+}
+)";
+
 /// A recurrent cell: no step of one workgroup, so the device drives it in chunks. Values change places and become constants here, too.
 constexpr const char* kRecurrent = R"(
 graph main(n: i32[], x: f32[1, 4]) {
@@ -216,7 +283,8 @@ TEST_F(DeviceLoopsTest, longLoopsAreSeveralDispatches)
 }
 
 class DeviceLoopStopsTest : public DeviceLoopsTest, public ::testing::WithParamInterface<std::pair<const char*, int32_t>> {};
-INSTANTIATE_TEST_SUITE_P(Models, DeviceLoopStopsTest, ::testing::Values(std::pair(kCounting, 100), std::pair(kCollatz, 97)));
+INSTANTIATE_TEST_SUITE_P(Models, DeviceLoopStopsTest,
+                         ::testing::Values(std::pair(kCounting, 100), std::pair(kCollatz, 97), std::pair(kNested, 12)));
 
 TEST_P(DeviceLoopStopsTest, aRunStopsWhereItWouldOnTheHost)
 {
@@ -280,6 +348,38 @@ TEST_F(DeviceLoopsTest, branchesAreTakenInsideTheDispatch)
         EXPECT_EQ(launches() - before, 2U);
         for (const int k : {0, 1}) EXPECT_EQ(elements<int32_t>(device->output(k)), elements<int32_t>(host->output(k))) << x;
         EXPECT_EQ(device->position().step, host->position().step) << x;
+    }
+}
+
+TEST_F(DeviceLoopsTest, loopsInsideRunInTheSameDispatch)
+{
+    const Model model = modelOf(kNested);
+    const auto host = interpreterOf(model, Way::host), device = interpreterOf(model, Way::device);
+    for (const int32_t n : {0, 1, 2, 3, 40}) {
+        start(*host, n);
+        start(*device, n);
+        const uint64_t before = launches();
+        ASSERT_TRUE(host->run().ok());
+        ASSERT_TRUE(device->run().ok());
+        EXPECT_LT(launches() - before, 20U) << n;
+        for (const int k : {0, 1}) EXPECT_EQ(elements<int32_t>(device->output(k)), elements<int32_t>(host->output(k))) << n;
+        EXPECT_EQ(device->position().step, host->position().step) << n;
+    }
+}
+
+// A dispatch ends in the midst of a loop inside, and the budget of steps in the midst of an iteration, which the device does not complete
+// then.
+TEST_F(DeviceLoopsTest, aLoopInsideMayTakeLongerThanADispatch)
+{
+    const Model model = modelOf(kNested);
+    for (const int64_t budget : {1'000'000'000, 70'000, 70'001, 70'007, 1'234'567}) {
+        const auto host = interpreterOf(model, Way::host, budget), device = interpreterOf(model, Way::device, budget);
+        start(*host, 500);
+        start(*device, 500);
+        EXPECT_EQ(host->run().ok(), device->run().ok());
+        EXPECT_EQ(device->positionAddress(), host->positionAddress());
+        EXPECT_EQ(device->position().step, host->position().step);
+        EXPECT_EQ(device->position().invocation, host->position().invocation);
     }
 }
 
