@@ -90,7 +90,6 @@ constexpr std::array kStrangers = {
              0, "a program or library"},
     Stranger{"SQLite format 3\0"sv, 0, "an SQLite file, perhaps a trace"},
     Stranger{"\x93NUMPY"sv, 0, "a NumPy array"},
-    Stranger{"\x89HDF\r\n"sv, 0, "an HDF5 file"},
     Stranger{"\x89PNG"sv, 0, "a picture"},
     Stranger{"version https://git-lfs"sv, 0, "a Git LFS pointer: the file itself was not fetched"},
     Stranger{"<!DOCTYPE"sv, 0, "a web page"},

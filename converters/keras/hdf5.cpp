@@ -30,6 +30,7 @@ enum MessageType : uint16_t {
     kExternalFiles = 0x07,
     kLayout = 0x08,
     kFilters = 0x0b,
+    kAttribute = 0x0c,
     kContinuation = 0x10,
     kSymbolTable = 0x11,
 };
@@ -216,7 +217,11 @@ private:
             const auto found = std::ranges::find(list, type, &Message::type);
             return found == list.end() ? nullptr : &*found;
         };
-        if (const Message* const table = of(kSymbolTable)) return group(node, *table);
+        if (const Message* const table = of(kSymbolTable)) {
+            for (const Message& message : list)
+                if (message.type == kAttribute && !message.isShared) LS_CHECK_OK(attribute(node, message));
+            return group(node, *table);
+        }
         if (of(kLinkInfo) != nullptr || of(kLink) != nullptr)
             return unread(header, "a group of the newer kind, with links in its header", "a symbol table");
         const Message *const space = of(kDataspace), *const type = of(kDatatype), *const layout = of(kLayout);
@@ -311,6 +316,95 @@ private:
         return {};
     }
 
+    static bool isWanted(std::string_view name)
+    {
+        return name == "model_config" || name == "keras_version" || name.starts_with("layer_names") || name.starts_with("weight_names");
+    }
+
+    /// The texts of an attribute that is asked for; what is no text is passed over.
+    Status attribute(size_t node, const Message& message)
+    {
+        Cursor c(m_bytes, message.offset);
+        const uint64_t version = c.number(1);
+        c.skip(1);
+        const uint64_t name = c.number(2), type = c.number(2), space = c.number(2);
+        if (version < 1 || version > 3) return {};
+        if (version == 3) c.skip(1);
+        const auto padded = [&](uint64_t size) { return version == 1 ? (size + 7) / 8 * 8 : size; };
+        const uint64_t nameAt = c.at(), typeAt = nameAt + padded(name), spaceAt = typeAt + padded(type), at = spaceAt + padded(space);
+        const uint64_t end = message.offset + message.size;
+        if (!c.ok() || at > end) return damaged(message.offset, "an attribute is cut off");
+        const std::string key = textAt(nameAt, name);
+        if (!isWanted(key)) return {};
+        Shape shape;
+        const std::string problem = shapeOf({kDataspace, false, spaceAt, space}, shape);
+        const std::optional<int64_t> count = problem.empty() ? checkedElementCount(shape) : std::nullopt;
+        if (!count) return damaged(spaceAt, "attribute '" + key + "' has " + (problem.empty() ? "too many texts" : problem));
+        Cursor t(m_bytes, typeAt);
+        const uint64_t kind = t.number(1) & 15;
+        const bool isString = kind == 3 || (kind == 9 && (t.number(1) & 15) == 1);
+        if (!isString) return {};
+        Cursor sizes(m_bytes, typeAt + 4);
+        const uint64_t size = sizes.number(4);
+        if (size == 0 || (kind == 9 && size != 16) || static_cast<uint64_t>(*count) > (end - at) / size)
+            return damaged(at, "attribute '" + key + "' is cut off");
+        std::vector<std::string> texts;
+        for (int64_t i = 0; i < *count; ++i) {
+            const uint64_t one = at + static_cast<uint64_t>(i) * size;
+            LS_CHECK_OK(m_memory.grow(sizeof(std::string) + size));
+            if (kind == 3) texts.push_back(textAt(one, size));
+            else {
+                LS_TRY(std::string text, heapText(one));
+                texts.push_back(std::move(text));
+            }
+        }
+        m_file.m_nodes[node].texts.emplace(key, std::move(texts));
+        return {};
+    }
+
+    /// As far as its end, or the first 0.
+    std::string textAt(uint64_t at, uint64_t size) const
+    {
+        const std::string_view text(reinterpret_cast<const char*>(m_bytes.data()) + at, size);
+        return std::string(text.substr(0, text.find('\0')));
+    }
+
+    /// A text of any length: its length, and where it lies in a heap that texts share.
+    Result<std::string> heapText(uint64_t at)
+    {
+        Cursor c(m_bytes, at);
+        const uint64_t length = c.number(4), heap = c.number(8), index = c.number(4);
+        if (length == 0) return std::string();
+        if (!m_heaps.contains(heap)) LS_CHECK_OK(readHeap(heap));
+        const auto& objects = m_heaps[heap];
+        const auto object = objects.find(index);
+        if (object == objects.end() || object->second.second < length) return damaged(at, "a text of an attribute is not in its heap");
+        LS_CHECK_OK(m_memory.grow(length));
+        return textAt(object->second.first, length);
+    }
+
+    Status readHeap(uint64_t heap)
+    {
+        LS_CHECK_OK(visit(heap));
+        Cursor h(m_bytes, heap);
+        const bool isHeap = h.text("GCOL");
+        h.skip(4);
+        const uint64_t size = h.number(8);
+        if (!isHeap || !h.ok() || size > m_bytes.size() - heap) return damaged(heap, "a heap of texts is damaged");
+        auto& objects = m_heaps[heap];
+        while (h.at() + 16 <= heap + size) {
+            const uint64_t index = h.number(2);
+            h.skip(6);
+            const uint64_t bytes = h.number(8), begin = h.at();
+            if (index == 0) break; // what is free
+            if (bytes > heap + size - begin) return damaged(begin, "a text in a heap is cut off");
+            LS_CHECK_OK(m_memory.grow(64));
+            objects.emplace(index, std::pair(begin, bytes));
+            h.skip(std::min((bytes + 7) / 8 * 8, heap + size - begin));
+        }
+        return {};
+    }
+
     /// The links of a group: a B-tree of symbol nodes, the names in a heap.
     Status group(size_t node, const Message& table)
     {
@@ -379,24 +473,46 @@ private:
     uint64_t m_messagesLeft;
     Hdf5File m_file;
     std::unordered_set<uint64_t> m_visited;
-    std::vector<Pending> m_pending; ///< objects whose headers are to be read
+    std::map<uint64_t, std::map<uint64_t, std::pair<uint64_t, uint64_t>>> m_heaps; ///< of texts: where each lies, and its size
+    std::vector<Pending> m_pending;                                                ///< objects whose headers are to be read
     int m_depth = 0;
     MemoryMeter m_memory{"the groups of an HDF5 file"};
 };
 
 Result<Hdf5File> Hdf5File::open(Bytes content) { return Hdf5Reader(std::move(content)).run(); }
 
-const Hdf5File::Node* Hdf5File::find(std::string_view path) const
+size_t Hdf5File::placeOf(std::string_view path) const
 {
     size_t node = 0;
     while (!path.empty()) {
         const size_t slash = path.find('/');
         const auto child = m_nodes[node].children.find(path.substr(0, slash));
-        if (child == m_nodes[node].children.end()) return nullptr;
+        if (child == m_nodes[node].children.end()) return kNowhere;
         node = child->second;
         path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
     }
-    return &m_nodes[node];
+    return node;
+}
+
+const Hdf5File::Node* Hdf5File::find(std::string_view path) const
+{
+    const size_t place = placeOf(path);
+    return place == kNowhere ? nullptr : &m_nodes[place];
+}
+
+bool Hdf5File::link(std::string_view path, std::string_view target)
+{
+    const size_t object = placeOf(target);
+    if (object == kNowhere || path.empty()) return false;
+    size_t node = 0;
+    for (size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
+        if (m_nodes[node].isDataset) return false;
+        const auto [child, isNew] = m_nodes[node].children.emplace(path.substr(0, slash), m_nodes.size());
+        node = child->second;
+        if (isNew) m_nodes.emplace_back();
+        path.remove_prefix(slash + 1);
+    }
+    return !m_nodes[node].isDataset && m_nodes[node].children.emplace(path, object).second;
 }
 
 Result<TensorAttribute> Hdf5File::read(std::string_view path) const

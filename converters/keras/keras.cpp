@@ -4,6 +4,7 @@
 #include "converters/keras/keras2.h"
 
 #include "converters/keras/model_import.h"
+#include "converters/keras/whole_file.h"
 #include "engine/base/memory_budget.h"
 #include "engine/tensor/zip_archive.h"
 
@@ -40,8 +41,16 @@ Result<int> versionOf(const ZipArchive& archive)
     return Error(ErrorCode::unsupported, "saved by another Keras").at(kMetadata).found("version " + version).expected("2 or 3");
 }
 
+constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n";
+
+std::string_view textOf(std::span<const std::byte> content) { return {reinterpret_cast<const char*>(content.data()), content.size()}; }
+
 Result<Model> import(Bytes content)
 {
+    if (textOf(content.view()).starts_with(kHdf5)) {
+        LS_TRY(WholeFile file, readWholeFile(std::move(content)));
+        return modelOf(file.config, std::move(file.weights));
+    }
     Result<ZipArchive> opened = ZipArchive::open(std::move(content));
     if (!opened.ok()) return Error(ErrorCode::badFile, "not an archive that can be read: " + opened.error().message());
     const ZipArchive archive = std::move(opened).value();
@@ -71,7 +80,8 @@ Result<Model> importKeras(const std::string& path, Bytes content)
 
 bool looksLikeKeras(std::span<const std::byte> content)
 {
-    const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+    const std::string_view text = textOf(content);
+    if (text.starts_with(kHdf5)) return true;
     if (!text.starts_with("PK\x03\x04") || text.size() < 30) return false;
     const auto length = static_cast<size_t>(static_cast<unsigned char>(text[26]) | static_cast<unsigned char>(text[27]) << 8);
     const std::string_view name = text.substr(30, length);

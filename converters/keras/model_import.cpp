@@ -2,8 +2,9 @@
 // read.
 #include "converters/keras/model_import.h"
 
+#include "converters/keras/weight_names.h"
+
 #include <algorithm>
-#include <cctype>
 #include <deque>
 #include <map>
 #include <set>
@@ -15,22 +16,6 @@ namespace {
 
 Error bad(std::string what) { return Error(ErrorCode::badFile, std::move(what)).at("config.json"); }
 
-/// "GlobalAveragePooling2D" → "global_average_pooling2d", as Keras names the groups of weights.
-std::string snakeCase(std::string_view name)
-{
-    std::string word;
-    for (const char c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') word += c;
-    const auto is = [&](size_t i, int (*kind)(int)) { return i < word.size() && kind(static_cast<unsigned char>(word[i])) != 0; };
-    std::string out;
-    for (size_t i = 0; i < word.size(); ++i) {
-        // A capital that begins a word in small letters, or that follows one of them.
-        if (i > 0 && is(i, std::isupper) && (is(i + 1, std::islower) || is(i - 1, std::islower))) out += '_';
-        out += static_cast<char>(std::tolower(static_cast<unsigned char>(word[i])));
-    }
-    return out;
-}
-
 TensorType typeOf(const Json& shape, const Json& dtype)
 {
     TensorType type(dtypeOfText(dtype.isText() ? dtype.text() : dtype["config"]["name"].text("float32")), Shape::unknownRank());
@@ -40,25 +25,6 @@ TensorType typeOf(const Json& shape, const Json& dtype)
     for (const Json& dim : shape.items()) type.shape.append(dim.integer(-1) < 0 || dim.integer() > INT32_MAX ? kUnknownDim : dim.integer());
     return type;
 }
-
-/// The groups of a model's layers in the file of weights, in the order of the layers.
-class WeightNames {
-public:
-    explicit WeightNames(std::string path) : m_path(std::move(path)) {}
-    std::string next(const Json& layer)
-    {
-        if (ruleName(layer).starts_with("ops.")) return {};
-        // Weights lie under the class's own name, which one layer does not go by.
-        const std::string kind = layer["class_name"].text();
-        const std::string name = snakeCase(kind == "GroupQueryAttention" ? "GroupedQueryAttention" : kind);
-        const int n = m_used[name]++;
-        return m_path + (m_path.empty() ? "" : "/") + "layers/" + name + (n == 0 ? "" : "_" + std::to_string(n));
-    }
-
-private:
-    std::string m_path;
-    std::map<std::string, int> m_used;
-};
 
 Result<ModelEnds> writeSequential(ImportState& state, GraphBuilder& b, const Json& model, const std::string& path)
 {
@@ -75,7 +41,9 @@ Result<ModelEnds> writeSequential(ImportState& state, GraphBuilder& b, const Jso
         last = name;
     };
     if (layers.front()["class_name"].text() != "InputLayer") {
-        const Json& shape = config["build_input_shape"].isArray() ? config["build_input_shape"] : model["build_config"]["input_shape"];
+        const Json& first = layers.front()["config"]["batch_shape"]; // older files have it in the layer that they begin with
+        const Json& built = config["build_input_shape"].isArray() ? config["build_input_shape"] : model["build_config"]["input_shape"];
+        const Json& shape = built.isArray() ? built : first;
         if (!shape.isArray()) return bad("the model was never built: it does not say of which shape its input is");
         begin("input", typeOf(shape, Json("float32")));
     }

@@ -132,4 +132,28 @@ def main():
         file.write(text)
 
 
-main()
+def whole():
+    """A whole model in HDF5: layers around layers, a model that is a layer, operations, a mask."""
+    x, ids = keras.Input((4, 3), name="x"), keras.Input((4,), name="ids", dtype="int32")
+    words = layers.Bidirectional(layers.GRU(2, return_sequences=True))(layers.Embedding(9, 3, mask_zero=True)(ids))
+    inner = keras.Sequential([keras.Input((4, 3)), layers.Dense(4, name="same"), layers.BatchNormalization(), layers.Dense(2)], name="inner")
+    y = layers.MultiHeadAttention(2, 2)(inner(x), words) + 0.5
+    return keras.Model([x, ids], layers.Dense(2, name="same")(layers.LSTM(3)(layers.TimeDistributed(layers.Dense(3))(y))))
+
+
+def write_whole(path, make, title):
+    keras.utils.set_random_seed(7)
+    model, draw = make(), np.random.default_rng(7)
+    model.set_weights([np.abs(w) + 0.5 if "variance" in v.name else w for v, w in ((v, draw.uniform(-1, 1, v.shape)) for v in model.weights)])
+    model.save(path)
+    inputs = [draw.uniform(-1, 1, (2, 4, 3)).astype(np.float32).round(3), draw.integers(0, 9, (2, 4)).astype(np.int32)]
+    text = "# What Keras computes of %s, to be computed of the file alone. Written by tests/keras/%s.\n" % (path, title)
+    text += "\n== test %s\n== model %s\n== run signature=serving_default\n" % (os.path.basename(path)[:-3], path)
+    text += "x = %s\nids = %s\n== expect close rtol=1e-5 atol=1e-6\n" % tuple(map(literal, inputs))
+    with open(path[:-2] + "ltest", "w") as file:
+        file.write(text + "same = %s\n" % literal(np.asarray(model(inputs))))
+
+
+if __name__ == "__main__":
+    main()
+    write_whole("tests/keras/whole.h5", whole, "make.py")

@@ -1,6 +1,8 @@
 // HDF5: what h5py wrote is read, what it can also write is refused by name, and no byte of a damaged file leads outside of it.
 #include "converters/keras/hdf5.h"
 
+#include "converters/keras/keras.h"
+
 #include "engine/base/bytes.h"
 
 #include <algorithm>
@@ -32,6 +34,36 @@ std::string messageOf(const std::vector<std::byte>& bytes)
 {
     const auto file = opened(bytes);
     return file.ok() ? "opened" : file.error().message();
+}
+
+TEST(Hdf5, weights_alone_are_no_model)
+{
+    const auto model = importKeras("w.h5", Bytes::copyOf(smallFile()));
+    ASSERT_FALSE(model.ok());
+    EXPECT_EQ(model.error().message(), "w.h5: no model: the file has no attribute 'model_config'");
+}
+
+TEST(Hdf5, texts_of_attributes_are_read)
+{
+    const auto bytes = mapFile("tests/keras/whole.h5");
+    ASSERT_TRUE(bytes.ok());
+    const auto file = Hdf5File::open(*bytes);
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    EXPECT_EQ(file->find("")->texts.at("keras_version").front().substr(0, 2), "3.");
+    const auto* layer = file->find("model_weights/same");
+    ASSERT_NE(layer, nullptr);
+    EXPECT_THAT(layer->texts.at("weight_names"), testing::ElementsAre("same/kernel", "same/bias"));
+}
+
+TEST(Hdf5, objects_have_other_paths)
+{
+    auto file = opened(smallFile());
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE(file->link("a/b/0", "layers/dense/vars/0"));
+    EXPECT_EQ(file->read("a/b/0")->type.shape, Shape({2, 3}));
+    EXPECT_FALSE(file->link("a/b/0", "layers/dense/vars/1"));   // taken
+    EXPECT_FALSE(file->link("a/b/0/c", "layers/dense/vars/1")); // below a dataset
+    EXPECT_FALSE(file->link("a/b/1", "layers/other"));
 }
 
 TEST(Hdf5, what_h5py_wrote_is_read)
