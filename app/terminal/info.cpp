@@ -375,6 +375,8 @@ std::string keptValues()
                " on disk, which takes " + formatBytes(shares.written) + "\n";
     if (const int64_t device = MemoryShares::all().device.load(); device > 0)
         out += "memory of devices " + formatBytes(static_cast<uint64_t>(device)) + "\n";
+    if (const int64_t count = MemoryShares::all().valuesOnRanks.load(); count > 0)
+        out += plural(count, "value") + " on other ranks, " + formatBytes(static_cast<uint64_t>(MemoryShares::all().onRanks.load())) + "\n";
     return out;
 }
 

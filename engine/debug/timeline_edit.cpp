@@ -54,6 +54,7 @@ Status Timeline::applyEdit(const Edit& edit)
     value->shape = edit.value.shape;
     value->dtype = edit.value.dtype;
     value->bytes = edit.value.bytes;
+    value->remote = nullptr;
     if (Status status = m_executor.restore(*edited); !status.ok()) {
         LS_CHECK_OK(m_executor.restore(*before));
         const Graph& graph = m_executor.model().graph(before->frames[static_cast<size_t>(edit.depth)].graph);
@@ -72,7 +73,7 @@ Result<TimelineId> Timeline::edit(int depth, ValueId id, const Tensor& tensor)
     const Tick here = tick();
     Edit edit;
     edit.depth = depth < 0 ? position().depth - 1 : depth;
-    edit.value = {id, tensor.dtype, tensor.shape, {}};
+    edit.value = {id, tensor.dtype, tensor.shape, {}, nullptr};
     const std::optional<int64_t> count = checkedElementCount(tensor.shape);
     if (!count || (bitWidth(tensor.dtype) > 0 && byteSize(tensor.dtype, *count) != tensor.bytes))
         return Error(ErrorCode::usage, "wrong number of bytes").found(std::to_string(tensor.bytes)).expected("those of the shape");

@@ -21,7 +21,7 @@ public:
     explicit MessageWriter(std::vector<std::byte>& bytes) : m_bytes(bytes) { m_bytes.clear(); }
     template <typename T> void number(T value)
     {
-        static_assert(std::is_arithmetic_v<T>);
+        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
         raw(&value, sizeof(value));
     }
     void numbers(std::span<const int64_t> values)

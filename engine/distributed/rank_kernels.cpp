@@ -1,6 +1,7 @@
 #include "engine/distributed/rank_kernels.h"
 
 #include "engine/base/interruption.h"
+#include "engine/base/memory_shares.h"
 #include "engine/distributed/bytes.h"
 #include "engine/exec/kernel_host.h"
 #include "engine/kernels/registry.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <utility>
 
 namespace loopscope {
@@ -18,8 +20,13 @@ namespace loopscope {
 namespace {
 
 enum Tag : int32_t { call = 50, answer, quit };
+/// What a call asks for, and how an operand or a result is sent.
+enum class Wanted : uint8_t { kernel, value };
+enum class Sent : uint8_t { nothing, bytes, number };
 
-constexpr int64_t kLookNs = 20'000'000; ///< between looks for lost ranks
+constexpr int64_t kLookNs = 20'000'000;   ///< between looks for lost ranks
+constexpr size_t kLeastKept = 1024;       ///< bytes: smaller results are sent at once, since somebody mostly looks at them
+constexpr int64_t kMostDropped = 1 << 24; ///< bytes that a rank keeps for nobody until it is told, if nothing else is to be said to it
 
 /// Whether an operator computes from its operands alone, which are no handles.
 bool isMovable(const Graph& graph, const Operator& op)
@@ -87,6 +94,11 @@ private:
     {
         MessageReader reader(m_message.bytes);
         const auto number = reader.number<int64_t>();
+        std::vector<int64_t> dropped;
+        reader.numbers(dropped);
+        for (const int64_t id : dropped) m_kept.erase(id);
+        if (number == 0) return {}; // nothing but that
+        if (reader.number<Wanted>() == Wanted::value) return hand(number, reader.number<int64_t>());
         const GraphId graph(reader.number<int32_t>());
         const OperatorId op(reader.number<int32_t>());
         Status status = compute(reader, graph, op);
@@ -94,7 +106,38 @@ private:
         message.number(number);
         message.number(static_cast<int32_t>(status.ok() ? ErrorCode() : status.detail().code));
         if (!status.ok()) message.text(status.detail().what);
-        for (size_t k = 0; status.ok() && k < m_host.m_outputs.size(); ++k) message.tensor(m_host.m_outputs[k]);
+        for (size_t k = 0; status.ok() && k < m_host.m_outputs.size(); ++k) answerWith(message, k);
+        return m_transport.send(0, Tag::answer, message.bytes());
+    }
+
+    /// A large result stays here.
+    void answerWith(MessageWriter& message, size_t k)
+    {
+        Tensor& result = m_host.m_outputs[k];
+        std::vector<std::byte>& room = m_host.m_rooms[k];
+        const bool isKept = result.bytes >= kLeastKept && bitWidth(result.dtype) > 0 && result.data == room.data();
+        message.number(isKept ? Sent::number : Sent::bytes);
+        if (!isKept) return message.tensor(result);
+        message.number(++m_last);
+        message.number(static_cast<uint8_t>(result.dtype));
+        message.numbers(result.shape.dims());
+        message.number(static_cast<uint64_t>(result.bytes));
+        Kept& kept = m_kept[m_last];
+        kept.tensor = result;
+        kept.bytes = std::move(room); // its place stays
+        kept.bytes.resize(result.bytes);
+        kept.tensor.data = kept.bytes.data();
+        room = {};
+    }
+
+    Status hand(int64_t number, int64_t id)
+    {
+        const auto kept = m_kept.find(id);
+        MessageWriter message(m_room);
+        message.number(number);
+        message.number(static_cast<int32_t>(kept != m_kept.end() ? ErrorCode() : ErrorCode::internal));
+        if (kept == m_kept.end()) message.text("rank 0 asks for a value that is not here");
+        else message.tensor(kept->second.tensor);
         return m_transport.send(0, Tag::answer, message.bytes());
     }
 
@@ -105,10 +148,17 @@ private:
         const Operator& op = m_model.graph(graph).op(id);
         std::vector<Tensor> operands(op.inputs.size());
         std::vector<const Tensor*> inputs(op.inputs.size(), nullptr);
-        for (size_t i = 0; i < operands.size(); ++i)
-            if (reader.number<uint8_t>() != 0) {
+        for (size_t i = 0; i < operands.size(); ++i) switch (reader.number<Sent>()) {
+            case Sent::nothing: break;
+            case Sent::bytes:
                 operands[i] = reader.tensor();
                 inputs[i] = &operands[i];
+                break;
+            case Sent::number: {
+                const auto kept = m_kept.find(reader.number<int64_t>());
+                if (kept == m_kept.end()) return Error(ErrorCode::internal, "rank 0 names a value that is not here");
+                inputs[i] = &kept->second.tensor;
+            }
             }
         std::vector<Tensor>& results = m_host.m_outputs;
         results.assign(op.results.size(), Tensor());
@@ -181,9 +231,90 @@ private:
     RankMessage m_message;
     std::vector<std::byte> m_room;
     std::map<std::pair<int64_t, int64_t>, Prepared> m_prepared;
+    struct Kept {
+        Tensor tensor;
+        std::vector<std::byte> bytes;
+    };
+    std::map<int64_t, Kept> m_kept; ///< results that stay here until rank 0 drops them
+    int64_t m_last = 0;
 };
 
 } // namespace
+
+/// Which values nobody on rank 0 has any more, by rank; from any thread.
+class RankKernels::Keeping {
+public:
+    explicit Keeping(RankKernels& owner, int32_t size) : m_owner(&owner), m_dropped(static_cast<size_t>(size)) {}
+    void leave()
+    {
+        const std::lock_guard lock(m_mutex);
+        m_owner = nullptr;
+    }
+    /// Null: the ranks are not asked any more.
+    RankKernels* owner() const
+    {
+        const std::lock_guard lock(m_mutex);
+        return m_owner;
+    }
+    void drop(int32_t rank, int64_t id, size_t bytes)
+    {
+        const std::lock_guard lock(m_mutex);
+        Dropped& dropped = m_dropped[static_cast<size_t>(rank)];
+        dropped.ids.push_back(id);
+        dropped.bytes += static_cast<int64_t>(bytes);
+    }
+    std::vector<int64_t> take(int32_t rank, int64_t least)
+    {
+        const std::lock_guard lock(m_mutex);
+        Dropped& dropped = m_dropped[static_cast<size_t>(rank)];
+        if (dropped.bytes < least) return {};
+        dropped.bytes = 0;
+        return std::exchange(dropped.ids, {});
+    }
+
+private:
+    struct Dropped {
+        std::vector<int64_t> ids;
+        int64_t bytes = 0;
+    };
+    mutable std::mutex m_mutex;
+    RankKernels* m_owner;
+    std::vector<Dropped> m_dropped;
+};
+
+class RankKernels::KeptValue final : public RemoteValue {
+public:
+    KeptValue(std::shared_ptr<Keeping> keeping, int32_t rank, int64_t id, size_t bytes)
+        : m_keeping(std::move(keeping)),
+          m_rank(rank),
+          m_id(id),
+          m_bytes(bytes)
+    {
+        ++MemoryShares::all().valuesOnRanks;
+        MemoryShares::all().onRanks += static_cast<int64_t>(bytes);
+    }
+    ~KeptValue() override
+    {
+        --MemoryShares::all().valuesOnRanks;
+        MemoryShares::all().onRanks -= static_cast<int64_t>(m_bytes);
+        m_keeping->drop(m_rank, m_id, m_bytes);
+    }
+    size_t bytes() const override { return m_bytes; }
+    Status bring(std::span<std::byte> into) const override
+    {
+        RankKernels* const owner = m_keeping->owner();
+        if (!owner) return Error(ErrorCode::execution, "the rank that has this value is gone");
+        return owner->bring(*this, into);
+    }
+    int32_t rank() const { return m_rank; }
+    int64_t id() const { return m_id; }
+
+private:
+    const std::shared_ptr<Keeping> m_keeping;
+    const int32_t m_rank;
+    const int64_t m_id;
+    const size_t m_bytes;
+};
 
 RankKernels::RankKernels(Transport& transport, const CutPlan& plan, const Model& model, GraphId root, const CancelFlag* cancel)
     : m_transport(transport),
@@ -191,7 +322,8 @@ RankKernels::RankKernels(Transport& transport, const CutPlan& plan, const Model&
       m_model(model),
       m_root(root),
       m_cancel(cancel),
-      m_isMovable(model.graphs.size())
+      m_isMovable(model.graphs.size()),
+      m_keeping(std::make_shared<Keeping>(*this, transport.size()))
 {
     for (const Operator& op : model.graph(root).operators) {
         const auto device = plan.rankOf.find(attributeString(op.attributes, "@device", ""));
@@ -201,6 +333,7 @@ RankKernels::RankKernels(Transport& transport, const CutPlan& plan, const Model&
 
 RankKernels::~RankKernels()
 {
+    m_keeping->leave();
     for (int32_t rank = 1; rank < m_transport.size(); ++rank)
         if (!m_transport.isLost(rank)) static_cast<void>(!m_transport.send(rank, Tag::quit, {}).ok());
 }
@@ -217,15 +350,32 @@ int32_t RankKernels::rankOf(OperatorId outermost, GraphId graph, OperatorId op)
     return movable == 1 ? rank : 0;
 }
 
-Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args)
+bool RankKernels::isThere(int32_t rank, const RemoteValue& value) const { return static_cast<const KeptValue&>(value).rank() == rank; }
+
+Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, std::span<const RemoteValuePtr> operands,
+                        std::span<RemoteValuePtr> results)
 {
+    for (int32_t other = 1; other < m_transport.size(); ++other) {
+        if (other == rank || m_transport.isLost(other)) continue;
+        const std::vector<int64_t> dropped = m_keeping->take(other, kMostDropped);
+        if (dropped.empty()) continue;
+        MessageWriter message(m_room);
+        message.number(int64_t{0});
+        message.numbers(dropped);
+        LS_CHECK_OK(m_transport.send(other, Tag::call, message.bytes()));
+    }
     MessageWriter message(m_room);
     message.number(++m_number);
+    message.numbers(m_keeping->take(rank, 0));
+    message.number(Wanted::kernel);
     message.number(static_cast<int32_t>(graph.index));
     message.number(static_cast<int32_t>(op.index));
     for (int i = 0; i < args.inputCount; ++i) {
-        message.number(static_cast<uint8_t>(args.has(i) ? 1 : 0));
-        if (args.has(i)) message.tensor(args.in(i));
+        const RemoteValuePtr& remote = operands[static_cast<size_t>(i)];
+        const bool isThere = remote && this->isThere(rank, *remote);
+        message.number(!args.has(i) ? Sent::nothing : isThere ? Sent::number : Sent::bytes);
+        if (isThere) message.number(static_cast<const KeptValue&>(*remote).id());
+        else if (args.has(i)) message.tensor(args.in(i));
     }
     for (int k = 0; k < args.outputCount; ++k) {
         const Tensor& result = args.out(k);
@@ -234,13 +384,19 @@ Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const Kernel
         message.number(static_cast<uint8_t>(isSized ? 1 : 0));
         if (isSized) message.numbers(result.shape.dims());
     }
-    Status sent = m_transport.send(rank, Tag::call, message.bytes());
-    if (!sent.ok()) return sent;
+    LS_CHECK_OK(call(rank));
+    return take(rank, args, results);
+}
+
+/// Sends what is in m_room; the answer is in m_message.
+Status RankKernels::call(int32_t rank)
+{
+    LS_CHECK_OK(m_transport.send(rank, Tag::call, m_room));
     for (;;) {
         LS_TRY(const bool hasCome, m_transport.wait(m_message, kLookNs));
         if (hasCome && m_message.tag == Tag::answer && m_message.from == rank) {
             MessageReader reader(m_message.bytes);
-            if (reader.number<int64_t>() == m_number) return take(rank, args);
+            if (reader.number<int64_t>() == m_number) return {};
         }
         if (hasCome) continue;
         if (m_cancel && m_cancel->requested() && !m_transport.isLost(rank)) return Error(ErrorCode::cancelled, "cancelled");
@@ -248,16 +404,46 @@ Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const Kernel
     }
 }
 
-Status RankKernels::take(int32_t rank, const KernelArgs& args)
+Status RankKernels::bring(const KeptValue& value, std::span<std::byte> into)
+{
+    MessageWriter message(m_room);
+    message.number(++m_number);
+    message.numbers(m_keeping->take(value.rank(), 0));
+    message.number(Wanted::value);
+    message.number(value.id());
+    LS_CHECK_OK(call(value.rank()));
+    MessageReader reader(m_message.bytes);
+    reader.number<int64_t>();
+    if (const auto code = reader.number<int32_t>(); code != 0) return Error(static_cast<ErrorCode>(code), reader.text());
+    const Tensor tensor = reader.tensor();
+    if (!reader.isWhole() || tensor.bytes != into.size())
+        return Error(ErrorCode::execution, "a value came that is not whole").at(m_plan.nameOf(value.rank()));
+    if (!into.empty()) std::memcpy(into.data(), tensor.data, into.size());
+    return {};
+}
+
+Status RankKernels::take(int32_t rank, const KernelArgs& args, std::span<RemoteValuePtr> results)
 {
     MessageReader reader(m_message.bytes);
     reader.number<int64_t>();
     if (const auto code = reader.number<int32_t>(); code != 0) return Error(static_cast<ErrorCode>(code), reader.text());
+    const auto notWhole = [&] { return Error(ErrorCode::execution, "a result came that is not whole").at(m_plan.nameOf(rank)); };
     for (int k = 0; k < args.outputCount; ++k) {
-        const Tensor result = reader.tensor();
-        if (!reader.isWhole() || result.dtype != args.out(k).dtype)
-            return Error(ErrorCode::execution, "a result came that is not whole").at(m_plan.nameOf(rank));
         Tensor& output = args.out(k);
+        if (reader.number<Sent>() == Sent::number) {
+            const auto id = reader.number<int64_t>();
+            const auto dtype = static_cast<DType>(reader.number<uint8_t>());
+            std::vector<int64_t> dims;
+            reader.numbers(dims);
+            const auto bytes = reader.number<uint64_t>();
+            const std::optional<int64_t> count = checkedElementCount(Shape(dims));
+            if (!reader.isWhole() || dtype != output.dtype || !count || byteSize(dtype, *count) != bytes) return notWhole();
+            output.shape = Shape(dims);
+            results[static_cast<size_t>(k)] = std::make_shared<KeptValue>(m_keeping, rank, id, bytes);
+            continue;
+        }
+        const Tensor result = reader.tensor();
+        if (!reader.isWhole() || result.dtype != output.dtype) return notWhole();
         if (!output.data || output.bytes != result.bytes || output.shape != result.shape)
             LS_CHECK_OK(args.runtime->resize(output, result.shape, result.bytes));
         if (result.bytes > 0) std::memcpy(output.data, result.data, result.bytes);

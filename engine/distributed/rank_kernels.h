@@ -1,5 +1,6 @@
 // A run that is stepped through while its parts stand on ranks: rank 0 moves the tokens of all parts in the documented order, and each
-// operator that computes from its operands alone runs on the rank of its device.
+// operator that computes from its operands alone runs on the rank of its device. Large results stay there, for the run and for its saved
+// states.
 #pragma once
 
 #include "engine/base/cancel.h"
@@ -10,6 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace loopscope {
@@ -21,10 +24,16 @@ public:
     ~RankKernels() override; ///< the others stop serving
 
     int32_t rankOf(OperatorId outermost, GraphId graph, OperatorId op) override;
-    Status run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args) override;
+    bool isThere(int32_t rank, const RemoteValue& value) const override;
+    Status run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, std::span<const RemoteValuePtr> operands,
+               std::span<RemoteValuePtr> results) override;
 
 private:
-    Status take(int32_t rank, const KernelArgs& args);
+    class Keeping;
+    class KeptValue;
+    Status call(int32_t rank);
+    Status bring(const KeptValue& value, std::span<std::byte> into);
+    Status take(int32_t rank, const KernelArgs& args, std::span<RemoteValuePtr> results);
 
     Transport& m_transport;
     const CutPlan& m_plan;
@@ -35,7 +44,8 @@ private:
     std::vector<std::vector<int8_t>> m_isMovable; ///< by graph and operator; −1: not looked at
     std::vector<std::byte> m_room;
     RankMessage m_message;
-    int64_t m_number = 0; ///< of the last call: an answer to an earlier one, which was given up, is left aside
+    int64_t m_number = 0;               ///< of the last call: an answer to an earlier one, which was given up, is left aside
+    std::shared_ptr<Keeping> m_keeping; ///< what the others keep; saved states may outlive this
 };
 
 /// Other ranks: run what rank 0 asks for until it stops asking. Errors: execution, if rank 0 is lost.

@@ -30,7 +30,9 @@ public:
         add(value.value.index);
         add(static_cast<int64_t>(value.dtype));
         add(value.shape);
-        add(value.bytes.view());
+        if (!value.remote) return add(value.bytes.view());
+        std::vector<std::byte> bytes(value.remote->bytes());
+        if (value.remote->bring(bytes).ok()) add(bytes);
     }
     void add(const CellState& cell)
     {

@@ -6,6 +6,7 @@
 #include "engine/base/counts.h"
 #include "engine/base/ids.h"
 #include "engine/exec/dataflow_state.h"
+#include "engine/exec/remote_value.h"
 #include "engine/exec/variable_races.h"
 #include "engine/kernels/resources.h"
 #include "engine/observe/events.h"
@@ -24,6 +25,7 @@ struct ValueState {
     DType dtype = DType::unknown;
     Shape shape;
     Bytes bytes;
+    RemoteValuePtr remote; ///< the rank that has the bytes; null: they are here
 };
 
 /// One frame: which graph, how entered, where it stands, what is live in it.

@@ -191,6 +191,7 @@ Result<Activation*> Calls::continueCall(Call& call)
         call.counter += call.delta;
         return continueLoop(call);
     }
+    if (outputs.size() == 1 && outputs[0]) LS_CHECK_OK(CellPool::bring(*outputs[0]));
     const bool isKnown = !m_replay.isOn() || outputs.size() != 1 || m_replay.load(*outputs[0]);
     Result<bool> goesOn = !isKnown ? Error(ErrorCode::execution, "the recording does not hold what the condition gave").at(m_core.address())
                           : outputs.size() == 1 ? tfTruth(*outputs[0])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace loopscope::dataflow {
 
@@ -14,6 +15,24 @@ Result<Cell*> CellPool::copy(const Tensor& tensor)
         return std::move(status).takeError();
     }
     if (tensor.bytes > 0) std::memcpy(cell->data, tensor.data, tensor.bytes);
+    return cell;
+}
+
+Status CellPool::fetch(Cell& cell)
+{
+    LS_CHECK_OK(reserve(cell, cell.remote->bytes()));
+    Status status = cell.remote->bring({cell.data, cell.bytes});
+    if (!status.ok()) cell.data = nullptr;
+    return status;
+}
+
+Cell* CellPool::elsewhere(const Tensor& type, RemoteValuePtr remote)
+{
+    Cell* const cell = take();
+    static_cast<Tensor&>(*cell) = type;
+    cell->data = nullptr;
+    cell->bytes = remote->bytes();
+    cell->remote = std::move(remote);
     return cell;
 }
 

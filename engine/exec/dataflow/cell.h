@@ -5,6 +5,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/counts.h"
 #include "engine/exec/memory_block.h"
+#include "engine/exec/remote_value.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/tensor.h"
 
@@ -23,9 +24,10 @@ struct Cell : Tensor {
     bool isDead = false;           ///< stands where a value is dead; there is one such cell
     Step recordedStep = kComputed; ///< where it was recorded, RecordedResults::kInputs included; its data come when they are asked for
     int32_t recordedSlot = 0;
-    int32_t alias = -1;  ///< handle of a variable whose contents this is, whatever they become (TensorFlow 1 shares its buffer)
-    mutable Bytes saved; ///< what snapshots share of it; if the cell came out of one, its data, too
-    MemoryBlock block;   ///< of larger values
+    int32_t alias = -1;    ///< handle of a variable whose contents this is, whatever they become (TensorFlow 1 shares its buffer)
+    mutable Bytes saved;   ///< what snapshots share of it; if the cell came out of one, its data, too
+    RemoteValuePtr remote; ///< another rank has it; `data` come when they are asked for (bring)
+    MemoryBlock block;     ///< of larger values
     alignas(16) std::byte small[64];
     Cell* nextFree = nullptr;
 };
@@ -68,6 +70,8 @@ public:
         cell.data = cell.block.data();
         return {};
     }
+    /// Data that another rank has are here as well then. Errors: execution, no memory; that rank is lost.
+    static Status bring(Cell& cell) { return !cell.remote || cell.data ? Status() : fetch(cell); }
     static Cell* share(Cell* cell)
     {
         ++cell->references;
@@ -81,6 +85,8 @@ public:
     Result<Cell*> copy(const Tensor& tensor);
     /// A cell whose data are `bytes`, shared.
     Cell* over(const Tensor& type, const Bytes& bytes);
+    /// A value that another rank has.
+    Cell* elsewhere(const Tensor& type, RemoteValuePtr remote);
     /// A value of a recording, without data.
     Cell* recorded(Step step, int32_t slot);
     /// Calls `visit` with each value that is there.
@@ -96,6 +102,7 @@ private:
     static constexpr uint64_t kKeptBytes = 1 << 28; ///< in blocks of free cells
     static constexpr size_t kKeptBlocks = 32;
     void keepBlock(Cell& cell);
+    static Status fetch(Cell& cell);
     void free(Cell& cell)
     {
         if (m_device) [[unlikely]]
@@ -104,6 +111,8 @@ private:
         cell.recordedStep = Cell::kComputed;
         if (cell.saved.size() > 0) [[unlikely]]
             cell.saved = Bytes();
+        if (cell.remote) [[unlikely]]
+            cell.remote.reset();
         if (cell.block.capacity() > 0) [[unlikely]]
             return keepBlock(cell);
         cell.nextFree = m_free;

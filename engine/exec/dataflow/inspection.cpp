@@ -117,7 +117,7 @@ std::vector<DataflowValue> Inspection::values() const
             Cell* const cell = iteration.slots[s];
             if (!cell) continue;
             if (cell->alias >= 0) m_runner.refresh(*cell);
-            m_replay.load(*cell);
+            if (!cell->remote) m_replay.load(*cell); // of what other ranks have nothing is said here
             DataflowValue& value = result.emplace_back();
             value.graph = programOf(iteration).code.id;
             value.value = iteration.frame->code->slots[s];

@@ -115,6 +115,7 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
         for (size_t k = 0; k < static_cast<size_t>(node.outputCount); ++k) {
             Cell* const result = m_flow.results()[k];
             if (m_replay.isOn()) m_replay.load(*result);
+            if (Status brought = CellPool::bring(*result); !brought.ok()) status = std::move(brought);
             shown[k] = result->isDead ? nullptr : result;
         }
     if (m_audience.ofOperators()) [[unlikely]] {
@@ -144,6 +145,7 @@ Status DataflowExecutor::Impl::askAboutNode(Iteration& iteration, const Node& no
     std::vector<Cell*> kept;
     if (!isDead) {
         const auto cells = std::span(m_flow.results()).first(static_cast<size_t>(node.outputCount));
+        for (Cell* cell : cells) LS_CHECK_OK(CellPool::bring(*cell));
         results.assign(cells.begin(), cells.end()); // a dead one has no data
         for (Cell* cell : cells) kept.push_back(CellPool::share(cell));
     }
@@ -171,7 +173,7 @@ void DataflowExecutor::Impl::callReturns(const Iteration& iteration, const Node&
     for (size_t k = 0; k < static_cast<size_t>(node.outputCount); ++k) {
         Cell* const result = m_flow.results()[k];
         if (m_replay.isOn()) m_replay.load(*result);
-        shown.push_back(result);
+        shown.push_back(CellPool::bring(*result).ok() ? result : nullptr);
     }
     if (!m_audience.ofOperators()) return;
     OperatorEvent event = eventOf(iteration, node);
@@ -185,6 +187,7 @@ Status DataflowExecutor::Impl::callCompleted(Iteration& iteration, const Node& n
 {
     OperatorEvent event = eventOf(iteration, node);
     event.trips = trips;
+    for (size_t k = 0; k < static_cast<size_t>(node.outputCount); ++k) LS_CHECK_OK(CellPool::bring(*m_flow.results()[k]));
     const std::vector<Tensor*> shown(m_flow.results().begin(), m_flow.results().begin() + node.outputCount);
     event.results = {shown.data(), shown.size()};
     LS_CHECK_OK(m_flow.propagate(iteration, node, false));
@@ -212,6 +215,7 @@ Result<bool> DataflowExecutor::Impl::fetch(size_t k)
         m_flow.cells().release(cell);
         cell = copied;
     }
+    LS_CHECK_OK(CellPool::bring(*cell));
     if (cell->alias >= 0) { // what is fetched stays as it is now
         m_runner.refresh(*cell);
         LS_TRY(Cell* const copied, m_flow.cells().copy(*cell));

@@ -73,6 +73,7 @@ Result<Program*> NodeRunner::program(GraphId graph)
     }
     m_in.resize(std::max(m_in.size(), inputs));
     m_views.resize(m_in.size());
+    m_inCells.resize(m_in.size());
     m_hidden.resize(m_in.size());
     m_out.resize(std::max(m_out.size(), outputs));
     m_results.resize(m_out.size(), nullptr);
@@ -141,6 +142,7 @@ Result<const Tensor*> NodeRunner::view(const Iteration& iteration, const Node& n
     if (cell->alias >= 0) refresh(*cell);
     if (m_replay.isOn() && !m_replay.load(*cell))
         return Error(ErrorCode::execution, "the recording does not hold what decides here").at(addressOf(iteration, node.op));
+    LS_CHECK_OK(CellPool::bring(*cell));
     if (!input.readsReference || m_replay.isOn()) return static_cast<const Tensor*>(cell);
     LS_CHECK_OK(readVariable(*cell, room));
     return static_cast<const Tensor*>(&room);
@@ -314,16 +316,20 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
             if (const Variable* variable = m_resources.variable(cell->alias)) m_core.touched(variable->name, false);
         }
         m_in[i] = cell;
+        m_inCells[i] = cell;
     }
     if (node.readsReference) [[unlikely]] {
         for (size_t i = 0; i < inputCount; ++i) {
             if (!inputs[i].readsReference) continue;
             LS_CHECK_OK(readVariable(*m_in[i], m_views[i]));
             m_in[i] = &m_views[i];
+            m_inCells[i] = nullptr;
             if (m_core.options().device) m_core.options().device->written(m_views[i]); // the host may have changed the variable
         }
     }
     KernelState& state = program.kernels[static_cast<size_t>(nodeIndex(iteration, node))];
+    const int32_t rank = m_remote ? rankOf(iteration, node) : 0;
+    if (m_remote) LS_CHECK_OK(bringOperands(node, state.infersFromData ? 0 : rank));
     const std::span<const Tensor* const> operands(m_in.data(), inputCount);
     if (!state.isReady || !sameInputs(state, operands)) [[unlikely]] {
         LS_CHECK_OK(prepare(program, node, state));
@@ -338,6 +344,11 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
         m_out[static_cast<size_t>(k)] = cell;
         cell->dtype = plan.dtype;
         cell->shape = plan.shape;
+        if (rank != 0) {
+            cell->data = nullptr;
+            cell->bytes = 0;
+            continue;
+        }
         if (Status status = CellPool::reserve(*cell, plan.isFixed ? plan.bytes : 0); !status.ok()) {
             m_flow.dropResults(k + 1);
             return status;
@@ -346,20 +357,46 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
     const KernelArgs args{m_in.data(), m_out.data(), state.params.get(), &m_core, node.inputCount, node.outputCount};
     DeviceMemory* const device = m_core.options().device;
     for (int k = 0; device && k < node.outputCount; ++k) device->written(args.out(k));
-    const int32_t rank = m_remote ? rankOf(iteration, node) : 0;
-    Status status = rank == 0 ? callKernel(state, args) : m_remote->run(rank, program.code.id, node.op, args);
+    Status status = rank == 0 ? callKernel(state, args) : runRemotely(rank, program, node, args);
     if (!status.ok()) [[unlikely]] {
         m_flow.dropResults(node.outputCount);
         return status;
     }
     if (device) { // nodes without kernels look at values, too: these are on the host between any two nodes
-        for (int k = 0; k < node.outputCount; ++k) device->hostBytes(args.out(k));
+        for (int k = 0; k < node.outputCount && rank == 0; ++k) device->hostBytes(args.out(k));
         LS_CHECK_OK(device->check());
     }
     for (int32_t k = 0; k < node.outputCount; ++k) {
         if (state.outputs[static_cast<size_t>(k)].isFixed || m_out[static_cast<size_t>(k)]->shape.isStatic()) continue;
         m_flow.dropResults(node.outputCount);
         return tfError(TfCode::internal, "Missing " + std::to_string(k) + "-th output from " + nodeText(program.code.graph->op(node.op)));
+    }
+    return {};
+}
+
+/// Operands that the node needs here, as all are for what runs here. Whoever computes shapes from values asks for them, too.
+Status NodeRunner::bringOperands(const Node& node, int32_t rank) const
+{
+    for (size_t i = 0; i < static_cast<size_t>(node.inputCount); ++i) {
+        Cell* const cell = m_inCells[i];
+        if (cell && cell->remote && (rank == 0 || !m_remote->isThere(rank, *cell->remote))) LS_CHECK_OK(CellPool::bring(*cell));
+    }
+    return {};
+}
+
+Status NodeRunner::runRemotely(int32_t rank, const Program& program, const Node& node, const KernelArgs& args)
+{
+    m_remoteIn.assign(static_cast<size_t>(node.inputCount), nullptr);
+    m_remoteOut.assign(static_cast<size_t>(node.outputCount), nullptr);
+    for (size_t i = 0; i < m_remoteIn.size(); ++i)
+        if (m_inCells[i]) m_remoteIn[i] = m_inCells[i]->remote;
+    LS_CHECK_OK(m_remote->run(rank, program.code.id, node.op, args, m_remoteIn, m_remoteOut));
+    for (size_t k = 0; k < m_remoteOut.size(); ++k) {
+        if (!m_remoteOut[k]) continue;
+        Cell& cell = *m_results[k];
+        cell.data = nullptr;
+        cell.bytes = m_remoteOut[k]->bytes();
+        cell.remote = std::move(m_remoteOut[k]);
     }
     return {};
 }
@@ -450,6 +487,7 @@ Status NodeRunner::inferOutputs(const Program& program, const Node& node, Kernel
         known = result.ok() && *result;
     }
     if (!known) {
+        if (m_remote) LS_CHECK_OK(bringOperands(node, 0));
         LS_TRY(const bool knownWithData, infer(operands));
         state.infersFromData = state.infersFromData || knownWithData;
     }

@@ -49,6 +49,8 @@ private:
     Cell* indexCell(int32_t index);
     int32_t rankOf(const Iteration& iteration, const Node& node);
     Status runKernel(const Iteration& iteration, const Node& node);
+    Status runRemotely(int32_t rank, const Program& program, const Node& node, const KernelArgs& args);
+    Status bringOperands(const Node& node, int32_t rank) const;
     Status prepare(const Program& program, const Node& node, KernelState& state);
     Status inferOutputs(const Program& program, const Node& node, KernelState& state);
     void markTraps(Program& program) const;
@@ -65,6 +67,8 @@ private:
     // Of the node that runs
     std::vector<Cell*>& m_results;
     std::vector<const Tensor*> m_in;
+    std::vector<Cell*> m_inCells; ///< null: no cell
+    std::vector<RemoteValuePtr> m_remoteIn, m_remoteOut;
     std::vector<Tensor> m_views; ///< variables that operands refer to
     std::vector<Tensor*> m_out;
     std::vector<InferredType> m_inferred;

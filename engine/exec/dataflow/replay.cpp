@@ -96,6 +96,7 @@ void Replay::recallResults(const Node& node, bool replaces)
 
 bool Replay::load(Cell& cell) const
 {
+    if (cell.remote) return CellPool::bring(cell).ok();
     if (cell.recordedStep == Cell::kComputed || cell.data) return true;
     const RecordedResult result = m_recorded->result(cell.recordedStep, cell.recordedSlot);
     if (!result.tensor || !CellPool::reserve(cell, result.tensor->bytes).ok()) return false;

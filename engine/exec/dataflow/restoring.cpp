@@ -72,11 +72,18 @@ private:
     Result<Cell*> computed(const ValueState& state)
     {
         const std::optional<int64_t> elements = checkedElementCount(state.shape);
-        if (!elements || (bitWidth(state.dtype) > 0 && state.bytes.size() < byteSize(state.dtype, *elements))) return brokenState();
+        const size_t bytes = state.remote ? state.remote->bytes() : state.bytes.size();
+        if (!elements || (bitWidth(state.dtype) > 0 && bytes < byteSize(state.dtype, *elements))) return brokenState();
         Tensor type;
         type.dtype = state.dtype;
         type.shape = state.shape;
-        return m_cells.over(type, state.bytes);
+        if (!state.remote) return m_cells.over(type, state.bytes);
+        Cell* const elsewhere = m_cells.elsewhere(type, state.remote);
+        if (m_parts.core.options().remote) return elsewhere;
+        Status brought = CellPool::bring(*elsewhere); // this run asks nobody
+        if (brought.ok()) return elsewhere;
+        m_cells.release(elsewhere);
+        return std::move(brought).takeError();
     }
 
     /// The caller is not there yet: linkCall() finds it.

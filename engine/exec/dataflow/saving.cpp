@@ -35,8 +35,9 @@ template <typename T> int32_t indexIn(const std::vector<std::unique_ptr<T>>& lis
 
 ValueState valueOf(const Cell& cell, ValueId value)
 {
+    if (cell.remote) return {value, cell.dtype, cell.shape, {}, cell.remote}; // it stays where it is
     if (cell.saved.size() != cell.bytes) cell.saved = Bytes::copyOf(cell.data, cell.bytes);
-    return {value, cell.dtype, cell.shape, cell.saved};
+    return {value, cell.dtype, cell.shape, cell.saved, nullptr};
 }
 
 /// Writes the parts of a machine into a state whose stack is there.
