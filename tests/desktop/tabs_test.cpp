@@ -191,6 +191,42 @@ private slots:
         QVERIFY(find("filePage")->isVisible());
     }
 
+    /// What is open stays in front while the panels of what comes are made, and no turn of the event loop makes many of them.
+    void aFileIsOpenedInShortTurns()
+    {
+        open("collatz.lsir");
+        const auto made = [] {
+            const QWidgetList all = QApplication::allWidgets();
+            return std::ranges::count_if(all, [](const QWidget* each) { return qobject_cast<const Panel*>(each) != nullptr; });
+        };
+        const Document* const before = m_window->document();
+        qsizetype last = made(), most = 0;
+        int turnsBefore = 0;
+        QTimer turn;
+        connect(&turn, &QTimer::timeout, this, [&] {
+            const qsizetype now = made();
+            most = std::max(most, now - last);
+            last = now;
+            turnsBefore += m_window->isOpening() && m_window->document() == before && now > 0 ? 1 : 0;
+        });
+        turn.start(0);
+        m_window->open("samples/text/newton.lsir");
+        settle();
+        turn.stop();
+        QVERIFY(m_window->document() != before);
+        QVERIFY2(most <= 2, qPrintable(QString::number(most))); // two hear commands from the beginning
+        QVERIFY(turnsBefore > 3);
+        QVERIFY(!m_window->isOpening());
+        // Given up, what is open stays.
+        const Document* const shown = m_window->document();
+        m_window->open("samples/text/collatz.lsir");
+        QVERIFY(QTest::qWaitFor([&] { return made() > last; }));
+        QVERIFY(m_window->cancelOpening());
+        settle();
+        QVERIFY(m_window->document() == shown);
+        QCOMPARE(made(), last);
+    }
+
     void aDamagedCheckpointLeavesTheGraphToLookAt()
     {
         const QString path = m_folder->path() + "/growth.ckpt";

@@ -1,13 +1,13 @@
 #include "viewer/widgets/panel_area.h"
 
 #include "viewer/widgets/panel_strip.h"
+#include "viewer/widgets/turns.h"
 
 #include <QApplication>
 #include <QCloseEvent>
 #include <QJsonArray>
 #include <QMenu>
 #include <QSplitter>
-#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -189,11 +189,12 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
     const QSignalBlocker quiet(this);
     const Before before = clear();
     m_home = home;
-    std::vector<Filling> fillings;
-    m_root = build(arrangement, fillings);
-    if (!m_root) m_root = build(home, fillings);
+    Frame frame = std::exchange(m_prepared, {});
+    if (!frame.root || frame.arrangement != arrangement) frame = frameOf(arrangement);
+    if (!frame.root) frame = frameOf(home);
+    m_root = frame.root.release();
     if (m_root) layout()->addWidget(m_root);
-    for (const Filling& filling : fillings) {
+    for (const Filling& filling : frame.fillings) {
         for (Panel* const each : filling.panels) filling.strip->add(each);
         if (filling.front) filling.strip->setCurrent(filling.front);
     }
@@ -218,21 +219,30 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
     }
 }
 
-void PanelArea::prepare(const QJsonObject& arrangement, std::function<void()> then) { make(panelsOf(arrangement), std::move(then)); }
+PanelArea::Frame PanelArea::frameOf(const QJsonObject& arrangement)
+{
+    Frame frame{arrangement, nullptr, {}};
+    frame.root.reset(build(arrangement, frame.fillings));
+    return frame;
+}
+
+void PanelArea::prepare(const QJsonObject& arrangement, std::function<void()> then)
+{
+    make(panelsOf(arrangement), [this, arrangement, then = std::move(then)] {
+        m_prepared = frameOf(arrangement);
+        afterThisTurn(this, then);
+    });
+}
 
 void PanelArea::make(QStringList names, std::function<void()> then)
 {
     while (!names.isEmpty() && m_panels.contains(names.front())) names.removeFirst();
     const QString name = names.isEmpty() ? QString() : names.takeFirst();
-    auto* const turn = new QTimer(this);
-    turn->setSingleShot(true);
-    connect(turn, &QTimer::timeout, turn, &QObject::deleteLater);
-    connect(turn, &QTimer::timeout, this, [this, name, names, then = std::move(then)] {
+    afterThisTurn(this, [this, name, names, then = std::move(then)] {
         if (name.isEmpty()) return then();
         made(name);
         make(names, then);
     });
-    turn->start(1); // after 0 it would be the same turn
 }
 
 void PanelArea::draw(const QJsonObject& drawn)

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 class QSplitter;
@@ -37,7 +38,8 @@ public:
     /// Other sizes for the same parts, as for a window of another width.
     void draw(const QJsonObject& drawn);
     QJsonObject arrangement() const;
-    /// Makes the panels that an arrangement needs, one in each turn of the event loop; `then` comes in a turn of its own.
+    /// Makes the panels that an arrangement needs, one in each turn of the event loop, then what they will lie in; `then`, which arranges
+    /// them, comes in a turn of its own.
     void prepare(const QJsonObject& arrangement, std::function<void()> then);
     void reset() { arrange(m_home, m_home); }
 
@@ -74,7 +76,13 @@ private:
         std::vector<Panel*> panels;
         Panel* front = nullptr;
     };
+    struct Frame { ///< strips and splitters that hold nothing yet
+        QJsonObject arrangement;
+        std::unique_ptr<QWidget> root;
+        std::vector<Filling> fillings;
+    };
     QWidget* build(const QJsonObject& node, std::vector<Filling>& fillings);
+    Frame frameOf(const QJsonObject& arrangement);
     QJsonObject describe(QWidget* node) const;
     PanelStrip* newStrip();
     PanelStrip* stripOf(const Panel* panel) const;
@@ -96,7 +104,8 @@ private:
 
     Factory m_factory;
     std::map<QString, Panel*> m_panels; ///< owned: in their strip, or children of the area while they are closed
-    QJsonObject m_home, m_wanted;
+    QJsonObject m_home;
+    Frame m_prepared;
     QWidget* m_root = nullptr;
     QList<QWidget*> m_windows;
     bool m_spread = false; ///< sizes were given out to the splitters

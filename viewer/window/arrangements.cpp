@@ -136,6 +136,14 @@ QJsonObject drawnArrangement(Task task, bool dataflow, int windowWidth)
     }
 }
 
+QString arrangementKey(Task task, bool dataflow) { return taskName(task) + (task == Task::debug && dataflow ? " v1" : ""); }
+
+QJsonObject arrangementFor(Task task, bool dataflow, const QJsonObject& kept, int windowWidth)
+{
+    const QJsonObject own = kept[arrangementKey(task, dataflow)].toObject();
+    return own.isEmpty() ? drawnArrangement(task, dataflow, windowWidth) : own;
+}
+
 QStringList focusOrder(bool dataflow)
 {
     return {"panelGraph",   "panelListing",     dataflow ? "panelFrames" : "panelInvocations",

@@ -15,6 +15,10 @@ QString taskName(Task task); ///< "Browse"
 int taskOf(const QString& name);
 /// `dataflow`: of TensorFlow 1 graphs, where debugging shows frames and tokens. Wide windows have further columns.
 QJsonObject drawnArrangement(Task task, bool dataflow, int windowWidth);
+/// Under which name the settings keep what was moved.
+QString arrangementKey(Task task, bool dataflow);
+/// As its user has moved things, of what the settings keep, or as it is drawn.
+QJsonObject arrangementFor(Task task, bool dataflow, const QJsonObject& kept, int windowWidth);
 /// Object names in the order of Alt+1…0.
 QStringList focusOrder(bool dataflow);
 

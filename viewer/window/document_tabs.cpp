@@ -12,6 +12,7 @@
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QTabBar>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -22,7 +23,8 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr int kNameWidth = 240; ///< of a tab's text; more of it is elided in the middle
+constexpr int kNameWidth = 240;    ///< of a tab's text; more of it is elided in the middle
+constexpr int kAfterDrawing = 100; ///< ms; what has come in the place of a document is drawn by then
 
 } // namespace
 
@@ -69,6 +71,7 @@ DocumentTabs::~DocumentTabs()
 {
     m_front = nullptr;
     m_sheets.clear();
+    m_discarded.clear();
 }
 
 DocumentSheet* DocumentTabs::find(const QString& path) const
@@ -136,15 +139,40 @@ DocumentSheet* DocumentTabs::takeFront()
     return left;
 }
 
+std::unique_ptr<DocumentSheet> DocumentTabs::take(DocumentSheet* sheet, int& position)
+{
+    position = -1;
+    const auto at = std::ranges::find_if(m_sheets, [sheet](const auto& each) { return each.get() == sheet; });
+    if (at == m_sheets.end()) return nullptr;
+    position = static_cast<int>(at - m_sheets.begin());
+    if (sheet == m_front) takeFront();
+    std::unique_ptr<DocumentSheet> taken = std::move(*at);
+    m_sheets.erase(at);
+    return taken;
+}
+
 int DocumentTabs::remove(DocumentSheet* sheet)
 {
-    const auto at = std::ranges::find_if(m_sheets, [sheet](const auto& each) { return each.get() == sheet; });
-    if (at == m_sheets.end()) return -1;
-    const auto position = static_cast<int>(at - m_sheets.begin());
-    if (sheet == m_front) takeFront();
-    const std::unique_ptr<DocumentSheet> gone = std::move(*at);
-    m_sheets.erase(at);
+    int position = -1;
+    take(sheet, position);
     return position;
+}
+
+int DocumentTabs::discard(DocumentSheet* sheet)
+{
+    int position = -1;
+    std::unique_ptr<DocumentSheet> gone = take(sheet, position);
+    if (!gone) return position;
+    gone->sessions().close(); // whoever opens the same file again finds it
+    m_discarded.push_back(std::move(gone));
+    QTimer::singleShot(kAfterDrawing, this, [this] { m_discarded.clear(); });
+    return position;
+}
+
+void DocumentTabs::clear()
+{
+    while (!m_sheets.empty()) remove(m_sheets.back().get());
+    m_discarded.clear();
 }
 
 void DocumentTabs::closeFront()

@@ -42,6 +42,11 @@ public:
     void dropPage() { m_page = nullptr, m_pageKept = false; }
     /// Closes a document, and puts nothing into its place. Returns where its tab stood, −1: it is not open.
     int remove(DocumentSheet* sheet);
+    /// The same, but what it consists of goes in a later turn of the event loop: that takes a while, too.
+    int discard(DocumentSheet* sheet);
+    bool isDiscarding() const { return !m_discarded.empty(); }
+    /// Closes all, and what is still there of those that were closed before.
+    void clear();
     /// The next tab, or the one before, and from the last one the first.
     void step(int offset);
     /// The documents' names have changed.
@@ -57,6 +62,7 @@ signals:
 private:
     void leave();
     DocumentSheet* takeFront();
+    std::unique_ptr<DocumentSheet> take(DocumentSheet* sheet, int& position);
     void showTabs();
     void closeAt(int tab);
     void showMenu(int tab, const QPoint& global);
@@ -66,7 +72,7 @@ private:
 
     QTabBar* m_bar;
     QStackedWidget* m_stack;
-    std::vector<std::unique_ptr<DocumentSheet>> m_sheets;
+    std::vector<std::unique_ptr<DocumentSheet>> m_sheets, m_discarded;
     DocumentSheet* m_front = nullptr;
     QWidget* m_page = nullptr; ///< in front, or behind with a tab; its tab is the last one
     QString m_pageName;

@@ -45,9 +45,6 @@ constexpr double kSampleCosine = 0.999; ///< layers of int8 weights stay above i
 /// Whether a TensorFlow 1 graph is open.
 bool isDataflow(const Document* document) { return document && document->stop()->isDataflow; }
 
-/// Under which name the settings keep what was moved.
-QString taskKey(Task task, const Document* document) { return taskName(task) + (task == Task::debug && isDataflow(document) ? " v1" : ""); }
-
 } // namespace
 
 MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget* parent)
@@ -149,7 +146,8 @@ void MainWindow::followBars()
 MainWindow::~MainWindow()
 {
     qApp->removeEventFilter(this);
-    while (m_tabs->count() > 0) m_tabs->remove(m_tabs->sheets().back().get());
+    m_coming.reset();
+    m_tabs->clear();
     disconnect(m_tabs, nullptr, this, nullptr);
 }
 
@@ -173,7 +171,7 @@ void MainWindow::openSample(int index)
 
 bool MainWindow::settled() const
 {
-    if (m_opener.isBusy()) return false;
+    if (isOpening() || m_tabs->isDiscarding()) return false;
     if (!m_document) return true;
     if (m_sheet->preparesRun || !m_document->bridge().settled()) return false;
     for (const Panel* const panel : m_area->findChildren<Panel*>())
@@ -185,7 +183,7 @@ void MainWindow::keepArrangement()
 {
     if (!m_area || !std::exchange(m_sheet->arrangementTouched, false)) return;
     QJsonObject all = m_settings.value("arrangements").toObject();
-    all[taskKey(m_sheet->task, m_document)] = m_area->arrangement();
+    all[arrangementKey(m_sheet->task, isDataflow(m_document))] = m_area->arrangement();
     m_settings.set("arrangements", all);
 }
 
@@ -198,24 +196,14 @@ void MainWindow::resetArrangement()
     keepArrangement();
 }
 
-namespace {
-
-/// As its user has moved things, or as it is drawn.
-QJsonObject arrangementFor(Task task, const Document* document, const Settings& settings, int width)
-{
-    const QJsonObject kept = settings.value("arrangements").toObject()[taskKey(task, document)].toObject();
-    return kept.isEmpty() ? drawnArrangement(task, isDataflow(document), width) : kept;
-}
-
-} // namespace
-
 void MainWindow::setTask(Task task)
 {
     if (!m_document) return;
     if (m_sheet->task != task) keepArrangement();
     m_sheet->task = task;
     const QString focus = m_area->focusPanel() ? m_area->focusPanel()->objectName() : QString();
-    m_area->arrange(arrangementFor(task, m_document, m_settings, width()), drawnArrangement(task, isDataflow(m_document), width()));
+    m_area->arrange(arrangementFor(task, isDataflow(m_document), m_settings.value("arrangements").toObject(), width()),
+                    drawnArrangement(task, isDataflow(m_document), width()));
     if (!focus.isEmpty() && m_area->isOpen(focus)) m_area->show(focus, true); // who steps by keys goes on stepping
     m_sheet->arrangementTouched = false;
     orderFocus(*m_area, focusOrder(isDataflow(m_document)));
@@ -254,12 +242,13 @@ void MainWindow::stopChanged()
     } else if (!std::exchange(m_sheet->preparesRun, true)) {
         // Whoever runs something wants to see it run. Another task in the same turn as all else that a stop changes would be too long a
         // turn.
-        m_area->prepare(arrangementFor(Task::debug, m_document, m_settings, width()), [this, sheet = m_sheet] {
-            sheet->preparesRun = false;
-            if (m_sheet != sheet) return; // it comes once the file is in front again
-            if (task() == Task::browse && m_document->stop()->started) setTask(Task::debug);
-            uncoverGraph(*sheet);
-        });
+        m_area->prepare(arrangementFor(Task::debug, isDataflow(m_document), m_settings.value("arrangements").toObject(), width()),
+                        [this, sheet = m_sheet] {
+                            sheet->preparesRun = false;
+                            if (m_sheet != sheet) return; // it comes once the file is in front again
+                            if (task() == Task::browse && m_document->stop()->started) setTask(Task::debug);
+                            uncoverGraph(*sheet);
+                        });
     }
     m_results->follow(m_document);
     updateAddress();
@@ -369,7 +358,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
     for (const auto& sheet : m_tabs->sheets())
         if (sheet->document().stop()->compared.path.empty()) files.append(sheet->path());
     m_settings.set("openFiles", files);
-    while (m_tabs->count() > 0) m_tabs->remove(m_tabs->sheets().back().get());
+    m_coming.reset();
+    m_tabs->clear();
     m_settings.flush();
     event->accept();
 }
@@ -390,7 +380,7 @@ void MainWindow::resizeEvent(QResizeEvent* event)
     QMainWindow::resizeEvent(event);
     const auto columns = [](int width) { return width >= 2200 ? 2 : width >= 1600 ? 1 : 0; };
     if (!m_document || m_sheet->arrangementTouched ||
-        !m_settings.value("arrangements").toObject()[taskKey(m_sheet->task, m_document)].toObject().isEmpty())
+        !m_settings.value("arrangements").toObject()[arrangementKey(m_sheet->task, isDataflow(m_document))].toObject().isEmpty())
         return; // its user has moved things
     // A window that grows past a threshold gets another column; in a narrow one it is not the graph that becomes smaller first.
     const auto drawn = [this](int width) { return drawnArrangement(m_sheet->task, isDataflow(m_document), width); };

@@ -67,7 +67,7 @@ public:
     QLineEdit* findField();
     Banner& banner() { return m_sheet->banner(); }           ///< there is a document
     SessionStore& sessions() { return m_sheet->sessions(); } ///< there is a document
-    bool isOpening() const { return m_opener.isBusy(); }
+    bool isOpening() const { return m_opener.isBusy() || m_coming; }
     /// Gives up what is being opened; false: nothing is.
     bool cancelOpening();
     /// Opens again what is open, with its session, or what could not be opened; false: neither is there.
@@ -122,7 +122,7 @@ private:
     void followDocument(DocumentSheet& sheet);
     void openInstead(DocumentSheet* before, const QString& path, std::function<void()> then, const QString& against, double cosine);
     void openPart(const QString& path);
-    void showDocument(std::unique_ptr<Backend> backend, DocumentSheet* before);
+    void showDocument(std::unique_ptr<Backend> backend, DocumentSheet* before, std::function<void()> then);
     void leaveDocument();
     void frontChanged();
     void showError(const QString& path, const Error& error);
@@ -148,6 +148,7 @@ private:
     FilePage* m_filePage = nullptr;
     StatusLine* m_status = nullptr;
     ResultStrip* m_results = nullptr;
+    std::unique_ptr<DocumentSheet> m_coming; ///< its panels are being made; then it comes to the front
     // Of the document in front; null: there is none.
     DocumentSheet* m_sheet = nullptr;
     Document* m_document = nullptr;

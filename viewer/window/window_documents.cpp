@@ -20,6 +20,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
+#include <QPointer>
 
 #include <functional>
 #include <memory>
@@ -74,6 +75,7 @@ void MainWindow::openBeside(QStringList paths)
 void MainWindow::openInstead(DocumentSheet* before, const QString& path, std::function<void()> then, const QString& against, double cosine)
 {
     m_opener.cancel();
+    m_coming.reset();
     // A session file names its model.
     QString file = path, damage;
     const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path, &damage) : QJsonObject();
@@ -84,9 +86,9 @@ void MainWindow::openInstead(DocumentSheet* before, const QString& path, std::fu
                                    .expected("a JSON object"));
     if (!session.isEmpty()) file = sessionModel(path, session);
     m_status->showWork(tr("Opening %1").arg(QFileInfo(path).fileName()));
-    m_opener.open(file, against, cosine, [=, this, then = std::move(then)](FileOpener::Opened opened) {
-        m_status->clearWork();
+    m_opener.open(file, against, cosine, [=, this, before = QPointer(before), then = std::move(then)](FileOpener::Opened opened) {
         if (!opened.ok()) {
+            m_status->clearWork();
             if (opened.error().code() == ErrorCode::cancelled) return;
             if (!against.isEmpty() && m_document) {
                 m_comparison->refuse(opened.error());
@@ -97,12 +99,13 @@ void MainWindow::openInstead(DocumentSheet* before, const QString& path, std::fu
             showError(file, opened.error());
             return;
         }
-        showDocument(std::move(opened).value(), before);
-        if (!session.isEmpty()) m_commands->restoreSession(session);
-        else m_commands->offerSession();
-        tellNote(*m_sheet);
-        if (then) then();
-        emit documentOpened();
+        showDocument(std::move(opened).value(), before, [=, this] {
+            if (!session.isEmpty()) m_commands->restoreSession(session);
+            else m_commands->offerSession();
+            tellNote(*m_sheet);
+            if (then) then();
+            emit documentOpened();
+        });
     });
 }
 
@@ -110,31 +113,33 @@ void MainWindow::openInstead(DocumentSheet* before, const QString& path, std::fu
 void MainWindow::openPart(const QString& path)
 {
     m_status->showWork(tr("Opening %1").arg(QFileInfo(path).fileName()));
+    m_coming.reset();
     m_opener.openPart(path, [this, path](FileOpener::Opened opened) {
-        m_status->clearWork();
         if (!opened.ok()) {
+            m_status->clearWork();
             if (opened.error().code() != ErrorCode::cancelled) m_status->say(toText(opened.error().message()));
             return;
         }
-        if (m_tabs->page() == m_filePage) m_tabs->dropPage();
-        showDocument(std::move(opened).value(), nullptr);
-        const std::vector<FileFault> faults = faultsOf(*m_document);
-        for (const FileFault& fault : faults)
-            m_document->report(
-                {Problem::Severity::error, fault.text, fault.where, tr("open an intact copy; Ctrl+R reads it again").toStdString()});
-        banner().show(
-            Banner::Kind::warning, tr("only a part of %1 could be read").arg(QFileInfo(path).fileName()),
-            (faults.size() == 1 ? tr("One thing is wrong with the file. ") : tr("%1 things are wrong with the file. ").arg(faults.size())) +
-                tr("It can be looked at, not run."),
-            {{tr("Problems"), [this] { m_area->show("panelProblems", true); }}, {tr("Reload"), [this] { reload(); }}});
-        emit documentOpened();
+        showDocument(std::move(opened).value(), nullptr, [this, path] {
+            const std::vector<FileFault> faults = faultsOf(*m_document);
+            for (const FileFault& fault : faults)
+                m_document->report(
+                    {Problem::Severity::error, fault.text, fault.where, tr("open an intact copy; Ctrl+R reads it again").toStdString()});
+            banner().show(Banner::Kind::warning, tr("only a part of %1 could be read").arg(QFileInfo(path).fileName()),
+                          (faults.size() == 1 ? tr("One thing is wrong with the file. ")
+                                              : tr("%1 things are wrong with the file. ").arg(faults.size())) +
+                              tr("It can be looked at, not run."),
+                          {{tr("Problems"), [this] { m_area->show("panelProblems", true); }}, {tr("Reload"), [this] { reload(); }}});
+            emit documentOpened();
+        });
     });
 }
 
 bool MainWindow::cancelOpening()
 {
-    if (!m_opener.isBusy()) return false;
+    if (!isOpening()) return false;
     m_opener.cancel();
+    m_coming.reset();
     m_status->clearWork();
     return true;
 }
@@ -163,28 +168,44 @@ bool MainWindow::reload()
     return true;
 }
 
-void MainWindow::showDocument(std::unique_ptr<Backend> backend, DocumentSheet* before)
+namespace {
+
+Task firstTask(DocumentSheet& sheet) { return sheet.document().backend().isReplay() ? Task::trace : Task::browse; }
+
+} // namespace
+
+/// Its panels are made while what is open stays in front: all of them at once would be too long a turn.
+void MainWindow::showDocument(std::unique_ptr<Backend> backend, DocumentSheet* before, std::function<void()> then)
 {
-    const int position = m_tabs->remove(before); // its session is saved before the same file's is read
     auto sheet = std::make_unique<DocumentSheet>(
         std::move(backend), m_sessionFolder,
         RunNotices::Ways{[this](int64_t timeline) { m_commands->perform(request::SwitchTimeline{timeline}); },
                          [this](const QString& path) { openBeside({path}); }, [this] { reload(); }});
-    DocumentSheet& shown = *sheet;
-    followDocument(shown);
-    m_tabs->add(std::move(sheet), position);
-    const bool replay = m_document->backend().isReplay();
-    setTask(replay ? Task::trace : Task::browse);
-    setWheelHabit(m_area->panel("panelGraph"), m_settings.value("wheelZooms").toBool());
-    keepTensorModes(*m_area->panel("panelTensor"), m_settings.value("tensorModes").toObject(),
-                    [this](const QJsonObject& modes) { m_settings.set("tensorModes", modes); });
-    sessions().attach(*m_document, *m_area);
-    m_settings.addRecent(shown.path(), toText(m_document->backend().name()), replay ? tr("recording") : QString());
-    m_status->show(m_document);
-    // Who opens a file goes on in its picture, not on the button or the page that opened it.
-    QWidget* const focus = QApplication::focusWidget();
-    const bool types = qobject_cast<QLineEdit*>(focus) != nullptr && focus->isVisible();
-    if (!types && m_area->isOpen("panelGraph") && !shown.isAncestorOf(focus)) m_area->show("panelGraph", true);
+    m_coming = std::move(sheet);
+    const QJsonObject kept = m_settings.value("arrangements").toObject();
+    const QJsonObject wanted = arrangementFor(firstTask(*m_coming), m_coming->document().stop()->isDataflow, kept, width());
+    m_coming->area().prepare(wanted, [this, before = QPointer(before), then = std::move(then)] {
+        m_status->clearWork();
+        DocumentSheet& shown = *m_coming;
+        if (!faultsOf(shown.document()).empty() && m_tabs->page() == m_filePage)
+            m_tabs->dropPage(); // it has given way to what could be read
+        const int position = m_tabs->discard(before);
+        followDocument(shown);
+        m_tabs->add(std::move(m_coming), position);
+        const bool replay = m_document->backend().isReplay();
+        setTask(firstTask(shown));
+        setWheelHabit(m_area->panel("panelGraph"), m_settings.value("wheelZooms").toBool());
+        keepTensorModes(*m_area->panel("panelTensor"), m_settings.value("tensorModes").toObject(),
+                        [this](const QJsonObject& modes) { m_settings.set("tensorModes", modes); });
+        sessions().attach(*m_document, *m_area);
+        m_settings.addRecent(shown.path(), toText(m_document->backend().name()), replay ? tr("recording") : QString());
+        m_status->show(m_document);
+        // Who opens a file goes on in its picture, not on the button or the page that opened it.
+        QWidget* const focus = QApplication::focusWidget();
+        const bool types = qobject_cast<QLineEdit*>(focus) != nullptr && focus->isVisible();
+        if (!types && m_area->isOpen("panelGraph") && !shown.isAncestorOf(focus)) m_area->show("panelGraph", true);
+        then();
+    });
 }
 
 /// While it is not in front only its own line and its problems say anything.
