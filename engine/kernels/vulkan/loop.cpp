@@ -34,8 +34,6 @@ struct LoopProgram {
     uint32_t fuel = 0;                    ///< then: iterations that the loops of an invocation may make in a dispatch
 };
 
-constexpr size_t kMostInside = 4; ///< loops inside a loop
-
 /// What a dispatch did. The words from `inside` on are for the next one.
 struct Report {
     uint32_t trips = 0, isOver = 0, steps = 0, branches = 0;

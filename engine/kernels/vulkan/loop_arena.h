@@ -15,6 +15,8 @@
 
 namespace loopscope::vulkan {
 
+inline constexpr size_t kMostInside = 4; ///< loops that the body of a loop calls
+
 /// Bytes of an element.
 uint32_t widthOf(Code store);
 

@@ -7,7 +7,7 @@
 
 namespace loopscope::vulkan {
 
-/// Errors: unsupported, an operator has no kernel of the device, or there is an If inside; device.
+/// Errors: unsupported, an operator has no kernel of the device, or loops are nested deeper than twice; device.
 Result<PreparedKernel> prepareChunks(const LoopSetup& setup, VulkanDevice& device);
 
 } // namespace loopscope::vulkan

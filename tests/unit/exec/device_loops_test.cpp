@@ -195,6 +195,52 @@ graph body(i: i32[], n: i32[], h: f32[1, 4], before: f32[1, 4], last: i32[]) {
 }
 )";
 
+/// The same with a branch and a loop inside: a round of the device may end before an iteration does.
+constexpr const char* kRecurrentNested = R"(
+graph main(n: i32[], x: f32[1, 4]) {
+  zero = const i32[] 0
+  i, m, h, taken = while(zero, n, x, zero) cond=@cond body=@body : (i32[], i32[], f32[1, 4], i32[])
+  return i, h, taken
+}
+graph cond(i: i32[], n: i32[], h: f32[1, 4], taken: i32[]) {
+  go = less(i, n) : bool[]
+  return go
+}
+graph body(i: i32[], n: i32[], h: f32[1, 4], taken: i32[]) {
+  zero = const i32[] 0
+  one = const i32[] 1
+  half = const f32[] 0.5
+  axes = const i32[2] [0, 1]
+  next = add(i, one) : i32[]
+  j, upto, k = while(zero, i, h) cond=@inner_cond body=@inner_body : (i32[], i32[], f32[1, 4])
+  sum = sum(k, axes) : f32[]
+  small = less(sum, half) : bool[]
+  g, t = if(small, k, taken) then=@then else=@otherwise : (f32[1, 4], i32[])
+  return next, n, g, t
+}
+graph inner_cond(j: i32[], upto: i32[], h: f32[1, 4]) {
+  go = less(j, upto) : bool[]
+  return go
+}
+graph inner_body(j: i32[], upto: i32[], h: f32[1, 4]) {
+  one = const i32[] 1
+  w = const f32[4, 4] [0.5, -0.25, 0.125, 1, 0.75, 0.5, -1, 0.25, -0.5, 0.25, 1, -0.125, 1, -0.75, 0.5, 0.25]
+  next = add(j, one) : i32[]
+  product = fully_connected(h, w, _) : f32[1, 4]
+  small = tanh(product) : f32[1, 4]
+  return next, upto, small
+}
+graph then(h: f32[1, 4], taken: i32[]) {
+  one = const i32[] 1
+  more = add(taken, one) : i32[]
+  return h, more
+}
+graph otherwise(h: f32[1, 4], taken: i32[]) {
+  less = neg(h) : f32[1, 4]
+  return less, taken
+}
+)";
+
 enum class Way { host, perOperator, device };
 
 /// Never stops, and by being there makes the host drive what it has traps in.
@@ -491,6 +537,36 @@ TEST_F(DeviceLoopsTest, bodiesForTheWholeDeviceRunInChunks)
         EXPECT_EQ(results[2][0], results[0][0]) << trips;
         EXPECT_EQ(results[2][3], results[0][3]) << trips;
         EXPECT_EQ(steps[2], steps[0]) << trips;
+    }
+}
+
+TEST_F(DeviceLoopsTest, chunksHaveBranchesAndLoopsInside)
+{
+    const Model model = modelOf(kRecurrentNested);
+    std::vector<float> x = {0.5F, -1.5F, 2, 3.25F};
+    for (const int32_t trips : {0, 1, 2, 9, 30}) {
+        std::vector<std::vector<std::byte>> results[3];
+        int64_t steps[3] = {}, invocations[3] = {};
+        for (const Way way : {Way::host, Way::perOperator, Way::device}) {
+            const auto interpreter = interpreterOf(model, way);
+            std::vector<int32_t> n = {trips};
+            ASSERT_TRUE(interpreter->setInput(0, tensorOver(n, Shape())).ok());
+            ASSERT_TRUE(interpreter->setInput(1, tensorOver(x, Shape({1, 4}))).ok());
+            ASSERT_TRUE(interpreter->start().ok());
+            const uint64_t before = m_memory->traffic().submissions;
+            ASSERT_TRUE(interpreter->run().ok());
+            EXPECT_TRUE(way != Way::device || m_memory->traffic().submissions - before < 24) << m_memory->traffic().submissions - before;
+            for (int k = 0; k < 3; ++k) {
+                const std::span<const std::byte> bytes = interpreter->output(k).view();
+                results[static_cast<size_t>(way)].emplace_back(bytes.begin(), bytes.end());
+            }
+            steps[static_cast<size_t>(way)] = interpreter->position().step;
+            invocations[static_cast<size_t>(way)] = interpreter->position().invocation;
+        }
+        EXPECT_EQ(results[2], results[1]) << trips;
+        EXPECT_EQ(results[2][2], results[0][2]) << trips;
+        EXPECT_EQ(steps[2], steps[0]) << trips;
+        EXPECT_EQ(invocations[2], invocations[0]) << trips;
     }
 }
 
