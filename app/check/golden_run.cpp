@@ -40,12 +40,7 @@ struct CaseStop {
 /// Which input of the graph an entry of the case means: by name in a signature, else (and where it has no name) by position.
 const Port* portOf(const std::vector<Port>& ports, const GoldenTensor& tensor, size_t position, bool byName)
 {
-    if (byName && !tensor.name.empty()) {
-        for (const Port& port : ports)
-            if (port.name == tensor.name || std::find(port.aliases.begin(), port.aliases.end(), tensor.name) != port.aliases.end())
-                return &port;
-        return nullptr;
-    }
+    if (byName && !tensor.name.empty()) return findPort(ports, tensor.name);
     return position < ports.size() ? &ports[position] : nullptr;
 }
 
@@ -158,10 +153,7 @@ private:
         Result<Executor*> entered = m_session.enter(root, selection, target);
         if (!entered.ok()) return failure(run, place, entered.error());
         for (const Signature& signature : m_file.model.signatures)
-            if (!run.signature.empty() && signature.key == run.signature) {
-                addNames(signature, signature.inputs, target.inputs);
-                addNames(signature, signature.outputs, target.outputs);
-            }
+            if (!run.signature.empty() && signature.key == run.signature) nameBySignature(m_file.model, signature, target);
         Executor& executor = **entered;
         m_missing = missingKernels(executor.model(), root);
         BoundInputs inputs;
@@ -171,18 +163,6 @@ private:
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
         if (run.mustFail) return CaseStop{Verdict::fail, place + "gives outputs, want " + run.errorClass, {}};
         return compare(named, target, executor, place);
-    }
-
-    /// What the signature calls the values that were selected.
-    void addNames(const Signature& signature, const std::vector<SignatureBinding>& bindings, std::vector<Port>& ports) const
-    {
-        for (const SignatureBinding& binding : bindings) {
-            const std::string& id = m_file.model.graph(signature.graph).value(binding.value).id;
-            for (Port& port : ports)
-                if (port.name == id || port.name == id + ":0" ||
-                    std::find(port.aliases.begin(), port.aliases.end(), id) != port.aliases.end())
-                    port.aliases.push_back(binding.name);
-        }
     }
 
     static ExecutionOptions optionsOf(Profile profile)

@@ -170,7 +170,7 @@ private:
         ExecutionOptions options;
         options.profile = m_profile;
         options.maxSteps = kMaxSteps;
-        if (const Outcome wrong = readOptions(section, options)) return wrong;
+        if (Status read = readRunOptions(section, options); !read.ok()) return broken(section, std::move(read).takeError().message());
         if (!m_session) m_session.emplace(*m_model, options);
         else m_session->setOptions(options);
 
@@ -179,6 +179,7 @@ private:
         Result<Executor*> executor =
             selects ? m_session->enter(m_target.graph, selectionOf(section), m_target) : m_session->enter(m_target.graph);
         if (!executor.ok()) return pend(std::move(executor).takeError());
+        if (const Signature* const asked = signatureOf(section); selects && asked) nameBySignature(*m_model, *asked, m_target);
         Result<BoundInputs> inputs = readInputs(section, m_target, options.seed);
         if (!inputs.ok()) return broken(section, inputs.error().message());
         std::unique_ptr<TraceRecorder> recorder;
@@ -197,40 +198,28 @@ private:
         return std::nullopt;
     }
 
+    /// The signature that the run asks for by name; null: none.
+    const Signature* signatureOf(const LtestSection& section) const
+    {
+        return section.value("signature").empty() ? nullptr : chooseSignature(*m_model, section.value("signature"));
+    }
+
     /// A TensorFlow graph that is no function is fed what the run names, and asked for what is expected of it and for `target=NODE`.
     RunSelection selectionOf(const LtestSection& section) const
     {
         RunSelection selection;
+        const Signature* const asked = signatureOf(section);
         const Graph& graph = m_model->graph(m_target.graph);
         if (!graph.outputs.empty() || !graph.inputs.empty()) return selection;
-        selection.feeds = assignedNames(section);
+        for (const std::string& name : assignedNames(section))
+            selection.feeds.push_back(signatureValue(*m_model, asked, &Signature::inputs, name));
         if (const std::string target = section.value("target"); !target.empty()) selection.targets = {target};
         if (const std::string fetch = section.value("fetch"); !fetch.empty()) selection.fetches = {fetch};
         for (size_t i = m_at + 1; i < m_test.sections.size() && m_test.sections[i].name != "run"; ++i)
             if (m_test.sections[i].name == "expect")
-                for (std::string& name : assignedNames(m_test.sections[i])) selection.fetches.push_back(std::move(name));
+                for (const std::string& name : assignedNames(m_test.sections[i]))
+                    selection.fetches.push_back(signatureValue(*m_model, asked, &Signature::outputs, name));
         return selection;
-    }
-
-    static Outcome readOptions(const LtestSection& section, ExecutionOptions& options)
-    {
-        for (const std::string& word : section.words) {
-            const size_t equals = word.find('=');
-            const std::string key = word.substr(0, equals);
-            if (key == "profile" || key == "signature" || key == "target" || key == "fetch" || key == "against" || key == "cosine")
-                continue;
-            int64_t number = 0;
-            const char* begin = equals == std::string::npos ? word.data() + word.size() : word.data() + equals + 1;
-            const char* end = word.data() + word.size();
-            const auto [at, error] = std::from_chars(begin, end, number);
-            if (error != std::errc() || at != end) return broken(section, "option '" + word + "': expected KEY=NUMBER");
-            if (key == "seed") options.seed = static_cast<uint64_t>(number);
-            else if (key == "max_steps") options.maxSteps = number;
-            else if (key == "max_depth") options.maxDepth = static_cast<int32_t>(number);
-            else if (key == "threads") options.threads = static_cast<int32_t>(number);
-            else return broken(section, "unknown option '" + key + "' of '== " + section.name + "'");
-        }
-        return std::nullopt;
     }
 
     /// If a `== trace` belongs to the run at m_at, makes its recorder.
@@ -452,7 +441,7 @@ private:
         ExecutionOptions options;
         options.profile = m_profile;
         options.maxSteps = kMaxSteps;
-        if (const Outcome wrong = readOptions(section, options)) return wrong;
+        if (Status read = readRunOptions(section, options); !read.ok()) return broken(section, std::move(read).takeError().message());
         std::optional<Model> selected; // of a TensorFlow graph what the fetch needs
         if (m_model->dialect == Dialect::tf) {
             RunSelection asked;

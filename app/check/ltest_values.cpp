@@ -171,23 +171,40 @@ Result<BoundInputs> readInputs(const LtestSection& section, const RunTarget& tar
     return bound;
 }
 
+Status readRunOptions(const LtestSection& section, ExecutionOptions& options)
+{
+    for (const std::string& word : section.words) {
+        const size_t equals = word.find('=');
+        const std::string key = word.substr(0, equals);
+        if (key == "profile" || key == "signature" || key == "target" || key == "fetch" || key == "against" || key == "cosine") continue;
+        int64_t number = 0;
+        const char* begin = equals == std::string::npos ? word.data() + word.size() : word.data() + equals + 1;
+        const char* end = word.data() + word.size();
+        const auto [at, error] = std::from_chars(begin, end, number);
+        if (error != std::errc() || at != end) return Error(ErrorCode::usage, "option '" + word + "': expected KEY=NUMBER");
+        if (key == "seed") options.seed = static_cast<uint64_t>(number);
+        else if (key == "max_steps") options.maxSteps = number;
+        else if (key == "max_depth") options.maxDepth = static_cast<int32_t>(number);
+        else if (key == "threads") options.threads = static_cast<int32_t>(number);
+        else return Error(ErrorCode::usage, "unknown option '" + key + "' of '== " + section.name + "'");
+    }
+    return {};
+}
+
 Result<std::vector<Expectation>> readExpectations(const LtestSection& section, const RunTarget& target, std::span<const Tensor> outputs)
 {
     LS_TRY(const Tolerance common, readTolerance(section.words));
     LS_TRY(const std::vector<Assignment> assignments, readAssignments(section));
     std::vector<Expectation> expectations;
     for (const Assignment& a : assignments) {
-        size_t output = target.outputs.size();
-        for (const Port& port : target.outputs)
-            if (output == target.outputs.size() &&
-                (port.name == a.name || std::find(port.aliases.begin(), port.aliases.end(), a.name) != port.aliases.end()))
-                output = static_cast<size_t>(port.index);
-        if (output == target.outputs.size()) {
+        const Port* const port = findPort(target.outputs, a.name);
+        if (port == nullptr) {
             std::vector<std::string> names;
-            for (const Port& port : target.outputs) names.push_back(port.name);
+            for (const Port& other : target.outputs) names.push_back(other.name);
             return Error(ErrorCode::usage, "no output '" + a.name + "' (outputs: " + join(names, ", ") + ")")
                 .nearest(nearestNames(a.name, names));
         }
+        const auto output = static_cast<size_t>(port->index);
         std::string text = a.rest;
         LS_TRY(const Tolerance tolerance, takeTolerance(text, common));
         DType dtype = outputs[output].dtype;

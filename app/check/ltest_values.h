@@ -4,6 +4,7 @@
 #include "app/check/ltest_file.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/api/inputs/run_target.h"
+#include "engine/exec/execution_options.h"
 #include "engine/tensor/compare.h"
 
 #include <span>
@@ -21,6 +22,8 @@ struct Expectation {
 
 /// Inputs of a `== run` section; those it does not name are an error. Errors: usage, naming the line.
 Result<BoundInputs> readInputs(const LtestSection& section, const RunTarget& target, uint64_t seed);
+/// What `== run` and `== session` say beside the signature: `seed=3`. Errors: usage, with the option.
+Status readRunOptions(const LtestSection& section, ExecutionOptions& options);
 /// Literals are read with the dtypes of `outputs`; flat lists take their shapes. Errors: usage, naming the line.
 Result<std::vector<Expectation>> readExpectations(const LtestSection& section, const RunTarget& target, std::span<const Tensor> outputs);
 

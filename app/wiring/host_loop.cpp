@@ -39,10 +39,8 @@ struct LoopInput {
 
 size_t outputIndex(const RunTarget& target, const std::string& name)
 {
-    for (size_t k = 0; k < target.outputs.size(); ++k)
-        if (const Port& port = target.outputs[k]; port.name == name || std::ranges::find(port.aliases, name) != port.aliases.end())
-            return k;
-    return target.outputs.size();
+    const Port* const port = findPort(target.outputs, name);
+    return port ? static_cast<size_t>(port - target.outputs.data()) : target.outputs.size();
 }
 
 Result<size_t> findOutput(const RunTarget& target, const std::string& name)

@@ -105,15 +105,6 @@ Status addPlaceholders(const Model& model, GraphId root, RunSelection& selection
     return {};
 }
 
-/// The value that a name of the signature stands for; other names as they are.
-std::string valueOf(const Model& model, const Signature* signature, std::vector<SignatureBinding> Signature::*side, const std::string& name)
-{
-    if (signature != nullptr)
-        for (const SignatureBinding& binding : signature->*side)
-            if (binding.name == name) return model.graph(signature->graph).value(binding.value).id;
-    return name;
-}
-
 /// An input of an entry point that is called in front of a host loop, and of none that is called in it.
 bool isOfBefore(const Model& model, const Signature* main, const std::string& name, const Arguments& arguments)
 {
@@ -251,14 +242,14 @@ Result<RunSelection> selectionFromArguments(LoadedModel& file, const Arguments& 
     const Signature* const signature = chooseSignature(model, key);
     RunSelection asked;
     for (const std::string& name : namesOf(arguments, "fetch"))
-        asked.fetches.push_back(valueOf(model, signature, &Signature::outputs, name));
+        asked.fetches.push_back(signatureValue(model, signature, &Signature::outputs, name));
     asked.targets = namesOf(arguments, "target");
     if (model.graph(root).inputs.empty()) // a function has its own
         for (const char* option : {"input", "feed"})
             for (const std::string& text : arguments.all(option)) {
                 LS_TRY(const InputOption input, splitInputOption(text));
                 if (!input.name.empty() && input.name != "all" && !isOfBefore(model, signature, input.name, arguments))
-                    asked.feeds.push_back(valueOf(model, signature, &Signature::inputs, input.name));
+                    asked.feeds.push_back(signatureValue(model, signature, &Signature::inputs, input.name));
             }
     LS_CHECK_OK(addInitialisers(model, arguments));
     return completeSelection(model, std::move(asked), key);

@@ -126,10 +126,46 @@ Result<RunTarget> selectTarget(const Model& model, const std::string& signature)
     return target;
 }
 
+const Port* findPort(std::span<const Port> ports, std::string_view name)
+{
+    for (const Port& port : ports)
+        if (port.name == name) return &port;
+    for (const Port& port : ports)
+        if (std::find(port.aliases.begin(), port.aliases.end(), name) != port.aliases.end()) return &port;
+    return nullptr;
+}
+
+std::string signatureValue(const Model& model, const Signature* signature, std::vector<SignatureBinding> Signature::*side,
+                           const std::string& name)
+{
+    if (signature != nullptr)
+        for (const SignatureBinding& binding : signature->*side)
+            if (binding.name == name) return model.graph(signature->graph).value(binding.value).id;
+    return name;
+}
+
+void nameBySignature(const Model& model, const Signature& signature, RunTarget& target)
+{
+    const auto nameAll = [&](const std::vector<SignatureBinding>& bindings, std::vector<Port>& ports) {
+        for (Port& port : ports) {
+            const std::vector<std::string> own = port.aliases; // no name that another binding adds
+            bool isNamed = false;
+            for (const SignatureBinding& binding : bindings) {
+                const std::string& id = model.graph(signature.graph).value(binding.value).id;
+                if (std::ranges::find(own, id) == own.end() && std::ranges::find(own, id + ":0") == own.end()) continue;
+                addAlias(port, binding.name);
+                if (!isNamed) port.name = binding.name;
+                isNamed = true;
+            }
+        }
+    };
+    nameAll(signature.inputs, target.inputs);
+    nameAll(signature.outputs, target.outputs);
+}
+
 Result<const Port*> findInput(const RunTarget& target, std::string_view name)
 {
-    for (const Port& port : target.inputs)
-        if (port.name == name || std::find(port.aliases.begin(), port.aliases.end(), name) != port.aliases.end()) return &port;
+    if (const Port* const port = findPort(target.inputs, name)) return port;
     std::vector<std::string> names;
     std::string listed;
     for (const Port& port : target.inputs) {

@@ -5,6 +5,7 @@
 #include "engine/ir/model.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,14 @@ Status checkSignature(const Model& model, const std::string& key);
 /// `signature` empty: the only one, else `serving_default`, else the primary graph. Names shown are the signature's where it has some.
 /// Errors: usage with near names; badFile if the model has no graph.
 Result<RunTarget> selectTarget(const Model& model, const std::string& signature);
+
+/// The port that is shown under a name, else the first that has it as a further one; null: none.
+const Port* findPort(std::span<const Port> ports, std::string_view name);
+/// The id of the value that a signature calls `name` on one of its sides; other names as they are.
+std::string signatureValue(const Model& model, const Signature* signature, std::vector<SignatureBinding> Signature::*side,
+                           const std::string& name);
+/// Names ports that were selected by their values' ids as the signature names them; the ids stay as further names.
+void nameBySignature(const Model& model, const Signature& signature, RunTarget& target);
 
 /// The input of that name. Errors: usage, "input 'X': no such input; did you mean 'x'? (inputs: x: i32[])".
 Result<const Port*> findInput(const RunTarget& target, std::string_view name);
