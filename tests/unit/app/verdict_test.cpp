@@ -57,7 +57,7 @@ TEST(Pool, results_cross_the_process_border_whole)
                              CaseResult r;
                              r.verdict = Verdict::fail;
                              r.message = "output 0 at [1,0]: got 2.5, want 3.5";
-                             r.compared = {24, 20, 3, {7, 5}};
+                             r.compared = {24, 20, 3, {7, 5, {}}};
                              r.worst = WorstElement{2, "[1,0]", "2.5", "3.5", 2.5, 3.5, true};
                              return r;
                          }};
