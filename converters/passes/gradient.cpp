@@ -53,6 +53,17 @@ Result<std::vector<ValueId>> valuesNamed(const Model& model, GraphId root, const
     return values;
 }
 
+/// A variable of TensorFlow 1 is one of TensorFlow 2 after raising, and its name that of one that reads it: what is meant is the variable.
+ValueId variableOf(const Graph& graph, ValueId value)
+{
+    if (graph.value(value).role != ValueRole::result) return value;
+    const Operator& read = graph.op(graph.value(value).producer);
+    if (read.kind.name != "ReadVariableOp" || read.inputs.empty() || !read.inputs[0].valid()) return value;
+    const Value& handle = graph.value(read.inputs[0]);
+    const bool isIt = handle.role == ValueRole::result && graph.op(handle.producer).name == read.name + "/handle";
+    return isIt ? read.inputs[0] : value;
+}
+
 } // namespace
 
 Result<RewriteReport> runGradient(Model& model, const PassContext& context)
@@ -68,6 +79,12 @@ Result<RewriteReport> runGradient(Model& model, const PassContext& context)
     request.stacks = names.stacks;
     LS_TRY(request.of, valuesNamed(model, names.root, names.of));
     LS_TRY(request.wrt, valuesNamed(model, names.root, names.wrt));
+    for (ValueId& value : request.wrt) {
+        const Graph& graph = model.graph(names.root);
+        request.names.push_back(graph.value(value).role == ValueRole::result ? graph.op(graph.value(value).producer).name
+                                                                             : graph.value(value).id);
+        value = variableOf(graph, value);
+    }
     LS_TRY(const ModelGradient made, addGradients(model, request));
     RewriteReport report;
     const Graph& graph = model.graph(names.root);

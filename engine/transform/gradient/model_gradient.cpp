@@ -72,14 +72,15 @@ Result<ModelGradient> addGradients(Model& model, const GradientRequest& request)
     }
     LS_CHECK_OK(pass.run());
     std::vector<GraphOutput> outputs = editor.graph().outputs;
-    for (const ValueId value : request.wrt) {
+    for (size_t k = 0; k < request.wrt.size(); ++k) {
+        const ValueId value = request.wrt[k];
         nodes.setScope(pass.prefix(), producerOf(editor.graph(), value));
         GradientValue gradient = pass.gradientOf(value);
         answer.isConnected.push_back(gradient.valid());
         if (!gradient.valid()) gradient = pass.zerosFor(value, gradientDType(model, editor.graph(), value));
         OperatorDraft draft;
         draft.kind = {"tf", "Identity"};
-        draft.name = pass.prefix() + "/" + nodeName(editor.graph(), value);
+        draft.name = pass.prefix() + "/" + (k < request.names.size() ? request.names[k] : nodeName(editor.graph(), value));
         draft.inputs = {gradient.id};
         draft.attributes = {{"T", nodes.dtype(gradient)}};
         TensorType type(nodes.dtype(gradient), Shape::unknownRank());

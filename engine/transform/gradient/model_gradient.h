@@ -12,9 +12,10 @@ namespace loopscope {
 
 struct GradientRequest {
     GraphId graph;
-    std::vector<ValueId> of, wrt;       ///< the gradient of the sum of all elements of all `of`, by each `wrt`
-    std::vector<std::string> recompute; ///< names or kinds of operators in functions that are computed again instead of kept
-    bool stacks = false;                ///< loops of the graph itself keep what is large and of known size on stacks instead of lists
+    std::vector<ValueId> of, wrt;        ///< the gradient of the sum of all elements of all `of`, by each `wrt`
+    std::vector<std::string> recompute;  ///< names or kinds of operators in functions that are computed again instead of kept
+    std::vector<std::string> names = {}; ///< by `wrt`: what the results are called after; empty: after the nodes
+    bool stacks = false;                 ///< loops of the graph itself keep what is large and of known size on stacks instead of lists
 };
 
 struct ModelGradient {
