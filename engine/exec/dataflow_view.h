@@ -93,6 +93,7 @@ struct DataflowWait {
     std::vector<OperatorId> way; ///< from the Send backwards over nodes that have not run; empty: it does not run in this iteration
     int64_t other = -1;          ///< the way ends at another Recv that waits: which of those listed; −1: it does not
     bool canRun = false;         ///< the way ends at a node that can run now
+    bool isInside = false;       ///< the way ends at an Exit of a loop that still runs
 };
 
 /// Read-only questions to a DataflowExecutor, about where it stands.

@@ -39,6 +39,7 @@ std::string waitText(const Model& model, const DataflowWait& wait)
     line += graph.op(wait.send).name + onDevice(receive, "send_device");
     if (wait.way.empty()) return line + ", which does not run in this iteration";
     for (size_t w = 1; w < wait.way.size(); ++w) line += " <- " + graph.op(wait.way[w]).name;
+    if (wait.isInside) return line + ", whose loop still runs";
     return line + (wait.canRun ? ", which can run now" : wait.other >= 0 ? ", which waits itself" : "");
 }
 

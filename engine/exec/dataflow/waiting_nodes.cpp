@@ -27,6 +27,13 @@ bool hasRun(const Iteration& iteration, const Node& node)
     return (node.isMerge ? counts.chosen != -1 : counts.pending <= 0) && !isReady(iteration, node);
 }
 
+/// A frame inside of the iteration.
+bool isOpen(const Iteration& iteration, int32_t frame)
+{
+    return std::ranges::any_of(
+        iteration.children, [&](const Frame* child) { return child->activation == iteration.frame->activation && child->index == frame; });
+}
+
 /// The Send that a Recv's attributes name; null: there is none.
 const Node* senderOf(const GraphCode& code, const Operator& receive)
 {
@@ -87,8 +94,14 @@ std::vector<DataflowWait> Inspection::waits() const
                     if (input.valid()) sources.push_back(code.graph->value(input).producer);
                 for (const OperatorId source : sources) {
                     const int32_t at = source.valid() ? code.nodeOf[static_cast<size_t>(source.index)] : -1;
-                    if (at < 0 || code.nodes[static_cast<size_t>(at)].frame != iteration.frame->index) continue;
+                    if (at < 0) continue;
                     const Node& producer = code.nodes[static_cast<size_t>(at)];
+                    if (producer.frame != iteration.frame->index) {
+                        wait.isInside = producer.kind == NodeKind::exit && isOpen(iteration, producer.frame);
+                        if (wait.isInside) way.push_back(source);
+                        if (wait.isInside) return true;
+                        continue;
+                    }
                     if (waitOf(iteration, source) < 0 && hasRun(iteration, producer)) continue;
                     if (search(producer)) return true;
                 }
