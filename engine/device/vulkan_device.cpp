@@ -118,21 +118,35 @@ std::vector<std::string> VulkanDevice::validationMessages() const
 
 // ---- pipelines ----
 
-Result<const DevicePipeline*> VulkanDevice::pipeline(const ShaderCode& shader, std::span<const uint32_t> constants)
+const DevicePipeline* VulkanDevice::pipelineLater(const ShaderCode& shader, std::span<const uint32_t> constants)
 {
     VulkanHandles& h = *m_handles;
     const std::lock_guard lock(h.mutex);
     std::unique_ptr<DevicePipeline>& slot = h.pipelines[{shader.words.data(), {constants.begin(), constants.end()}}];
     if (slot) return slot.get();
+    slot = std::make_unique<DevicePipeline>();
+    slot->shader = shader;
+    slot->constants.assign(constants.begin(), constants.end());
+    return slot.get();
+}
+
+Status VulkanDevice::compile(const DevicePipeline& pipeline)
+{
+    if (pipeline.pipeline) return {};
+    VulkanHandles& h = *m_handles;
+    const std::lock_guard lock(h.mutex);
+    const auto& constants = pipeline.constants;
+    DevicePipeline& own = *h.pipelines[{pipeline.shader.words.data(), constants}];
+    if (own.pipeline) return {};
     std::vector<VkSpecializationMapEntry> entries;
     for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
-    const VkSpecializationInfo special{static_cast<uint32_t>(entries.size()), entries.data(), constants.size_bytes(), constants.data()};
+    const VkSpecializationInfo special{static_cast<uint32_t>(entries.size()), entries.data(), constants.size() * 4, constants.data()};
     VkShaderModuleCreateInfo moduleInfo{};
     moduleInfo.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    moduleInfo.codeSize = shader.words.size_bytes();
-    moduleInfo.pCode = shader.words.data();
+    moduleInfo.codeSize = own.shader.words.size_bytes();
+    moduleInfo.pCode = own.shader.words.data();
     VkShaderModule module = VK_NULL_HANDLE;
-    const std::string what = "shader '" + std::string(shader.name) + "'";
+    const std::string what = "shader '" + std::string(own.shader.name) + "'";
     LS_CHECK_OK(h.checked(vkCreateShaderModule(h.device, &moduleInfo, nullptr, &module), what));
     VkComputePipelineCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -141,14 +155,20 @@ Result<const DevicePipeline*> VulkanDevice::pipeline(const ShaderCode& shader, s
     info.stage.module = module;
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &special;
-    info.layout = h.layouts[shader.buffers];
-    auto made = std::make_unique<DevicePipeline>();
-    made->buffers = shader.buffers;
-    const VkResult result = vkCreateComputePipelines(h.device, h.cache, 1, &info, nullptr, &made->pipeline);
+    info.layout = h.layouts[own.shader.buffers];
+    VkPipeline made = VK_NULL_HANDLE;
+    const VkResult result = vkCreateComputePipelines(h.device, h.cache, 1, &info, nullptr, &made);
     vkDestroyShaderModule(h.device, module, nullptr);
     LS_CHECK_OK(h.checked(result, what));
-    slot = std::move(made);
-    return slot.get();
+    own.pipeline = made;
+    return {};
+}
+
+Result<const DevicePipeline*> VulkanDevice::pipeline(const ShaderCode& shader, std::span<const uint32_t> constants)
+{
+    const DevicePipeline* const made = pipelineLater(shader, constants);
+    LS_CHECK_OK(compile(*made));
+    return made;
 }
 
 Result<const DevicePipeline*> VulkanDevice::pipeline(std::string_view name, std::vector<uint32_t> words, uint32_t buffers)

@@ -78,7 +78,11 @@ public:
     /// DeviceChoice::isOptional.
     bool isOptional() const { return m_isOptional; }
     bool isLost() const;
-    /// Compiled once for each set of specialisation constants. Errors: device.
+    /// One for each set of specialisation constants; compiled by whoever launches it first.
+    const DevicePipeline* pipelineLater(const ShaderCode& shader, std::span<const uint32_t> constants);
+    /// Compiles it, unless it is. Errors: device.
+    Status compile(const DevicePipeline& pipeline);
+    /// Both at once.
     Result<const DevicePipeline*> pipeline(const ShaderCode& shader, std::span<const uint32_t> constants);
     /// The same of a shader that was put together while the program runs. Equal words are one shader.
     Result<const DevicePipeline*> pipeline(std::string_view name, std::vector<uint32_t> words, uint32_t buffers);

@@ -27,8 +27,9 @@ inline constexpr uint64_t kBufferAlignment = 256;
 
 class DevicePipeline {
 public:
-    VkPipeline pipeline = VK_NULL_HANDLE;
-    uint32_t buffers = 0;
+    std::atomic<VkPipeline> pipeline = VK_NULL_HANDLE; ///< null: not compiled yet
+    ShaderCode shader;
+    std::vector<uint32_t> constants;
 };
 
 /// A large buffer that is handed out in pieces.

@@ -107,7 +107,7 @@ struct VulkanMemory::Recorder {
 
     void bind(const DevicePipeline& pipeline, std::span<const VkDescriptorBufferInfo> buffers, std::span<const uint32_t> push) const
     {
-        VkPipelineLayout const layout = h.layouts[pipeline.buffers];
+        VkPipelineLayout const layout = h.layouts[pipeline.shader.buffers];
         std::array<VkWriteDescriptorSet, kMostBuffers> writes = {};
         for (uint32_t i = 0; i < buffers.size(); ++i) {
             writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -117,7 +117,7 @@ struct VulkanMemory::Recorder {
             writes[i].pBufferInfo = &buffers[i];
         }
         vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
-        vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, pipeline.buffers, writes.data());
+        vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, pipeline.shader.buffers, writes.data());
         if (!push.empty())
             vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(push.size_bytes()), push.data());
     }
@@ -150,10 +150,11 @@ struct VulkanMemory::Recorder {
     {
         bool waits = last != VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT || accesses.size() > kMostAccesses;
         if (launch.groupsFrom) waits = waits || launch.groupsAreNew || isTouched(*launch.groupsFrom, false);
-        for (uint32_t i = 0; i < launch.pipeline->buffers && !waits; ++i)
+        for (uint32_t i = 0; i < launch.pipeline->shader.buffers && !waits; ++i)
             waits = isTouched(launch.buffers[i], (launch.writes >> i & 1) != 0);
         if (waits) follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, launch.groupsFrom && launch.groupsAreNew);
-        for (uint32_t i = 0; i < launch.pipeline->buffers; ++i) accesses.push_back({launch.buffers[i], (launch.writes >> i & 1) != 0});
+        for (uint32_t i = 0; i < launch.pipeline->shader.buffers; ++i)
+            accesses.push_back({launch.buffers[i], (launch.writes >> i & 1) != 0});
         if (launch.groupsFrom) accesses.push_back({*launch.groupsFrom, false});
     }
 
@@ -349,15 +350,16 @@ Status VulkanMemory::upload(std::span<const std::byte> bytes, const DeviceBuffer
 
 Status VulkanMemory::launch(const Launch& launch)
 {
+    LS_CHECK_OK(m_device->compile(*launch.pipeline));
     LS_CHECK_OK(begin());
     VulkanHandles& h = m_recorder->h;
     VkCommandBuffer const commands = m_recorder->commands;
     std::array<VkDescriptorBufferInfo, kMostBuffers> infos = {};
-    for (uint32_t i = 0; i < launch.pipeline->buffers; ++i) {
+    for (uint32_t i = 0; i < launch.pipeline->shader.buffers; ++i) {
         const DeviceBuffer& buffer = launch.buffers[i];
         infos[i] = {h.blocks[buffer.block].buffer, buffer.offset, std::max<uint64_t>((buffer.bytes + 15) / 16, 1) * 16};
     }
-    m_recorder->bind(*launch.pipeline, std::span(infos).first(launch.pipeline->buffers), launch.push);
+    m_recorder->bind(*launch.pipeline, std::span(infos).first(launch.pipeline->shader.buffers), launch.push);
     m_recorder->follow(launch);
     m_recorder->stamp(0);
     if (launch.groupsFrom)

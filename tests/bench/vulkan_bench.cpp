@@ -96,6 +96,8 @@ public:
         Result<PreparedKernel> kernel = KernelRegistry::builtin().find(m_op.kind, Profile::vulkan)->prepare({m_op, in, out, true});
         if (!kernel.ok()) mustWork(Status(std::move(kernel).takeError()));
         m_kernel = std::move(kernel).value();
+        for (const vulkan::Step& step : vulkan::PlanBuilder::planOf(m_kernel)->steps) // else whoever launches it first compiles it
+            mustWork(runtime.memory.device().compile(*step.pipeline));
     }
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;

@@ -225,6 +225,7 @@ public:
         if (m_bytes > kMostBytes) return unsupported("a loop of " + std::to_string(m_bytes) + " bytes");
         if (std::ssize(m_program.dispatches) > kMostDispatches)
             return unsupported("an iteration of " + std::to_string(m_program.dispatches.size()) + " dispatches");
+        for (const ChunkDispatch& dispatch : m_program.dispatches) LS_CHECK_OK(m_device.compile(*dispatch.pipeline));
         return std::move(m_program);
     }
 

@@ -103,6 +103,7 @@ Status runPlan(const KernelArgs& args)
     auto* const memory = host ? dynamic_cast<VulkanMemory*>(host->deviceMemory()) : nullptr;
     if (!memory) return Error(ErrorCode::internal, "a kernel of the device runs without one");
     const Plan& plan = args.paramsAs<Plan>();
+    for (const Step& step : plan.steps) LS_CHECK_OK(memory->device().compile(*step.pipeline));
     Status status = launchAll(args, plan, *memory);
     memory->endOperator();
     if (status.ok() || !isOutOfDeviceMemory(status.detail())) return status;
@@ -235,15 +236,14 @@ Status PlanBuilder::add(Shader shader, std::initializer_list<uint32_t> constants
                         std::array<uint32_t, 3> groups)
 {
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return {};
-    const Result<const DevicePipeline*> pipeline = m_device->pipeline(shaderCode(shader), {constants.begin(), constants.size()});
-    if (!pipeline.ok()) {
-        Error error = pipeline.error().copy();
-        return m_device->isOptional() && !m_device->isLost() ? unsupported(error.message()) : std::move(error);
-    }
+    const DevicePipeline* const pipeline = m_device->pipelineLater(shaderCode(shader), {constants.begin(), constants.size()});
+    // Who may fall back on the CPU wants to know now; else nobody waits for what is never launched, as in loops that the device drives.
+    if (Status compiled = m_device->isOptional() ? m_device->compile(*pipeline) : Status(); !compiled.ok())
+        return m_device->isLost() ? std::move(compiled) : Status(unsupported(std::move(compiled).takeError().message()));
     for (const Place& place : places)
         if (place.isState && std::ranges::find(m_plan->states, static_cast<int>(place.index)) == m_plan->states.end())
             m_plan->states.push_back(static_cast<int>(place.index));
-    m_plan->steps.push_back({*pipeline, shader, constants, std::move(places), std::move(push), groups});
+    m_plan->steps.push_back({pipeline, shader, constants, std::move(places), std::move(push), groups});
     return {};
 }
 
