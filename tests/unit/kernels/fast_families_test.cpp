@@ -221,5 +221,25 @@ TEST(FastFamilies, remember)
             }
 }
 
+TEST(FastFamilies, rememberWithTwoGates)
+{
+    std::mt19937 random(19);
+    for (const bool hasBias : {false, true})
+        for (const int64_t hidden : {1, 7, 16, 45}) {
+            const TestTensor input = randomTensor(random, DType::f32, Shape({6, 3, 5})),
+                             state = randomTensor(random, DType::f32, Shape({3, hidden}));
+            std::vector<TestTensor> weights;
+            for (const Shape& shape : {Shape({3 * hidden, 5}), Shape({3 * hidden}), Shape({3 * hidden, hidden}), Shape({3 * hidden})}) {
+                weights.push_back(randomTensor(random, DType::f32, shape));
+                for (size_t i = 0; i < weights.back().data.size() / 4; ++i) reinterpret_cast<float*>(weights.back().data.data())[i] *= 0.2F;
+            }
+            RunOptions options;
+            options.dialect = "circle";
+            options.attributes = {{"act", Word{"TANH"}}, {"return_sequences", false}, {"time_major", true}};
+            const TestTensor *const bias = hasBias ? &weights[1] : nullptr, *const stateBias = hasBias ? &weights[3] : nullptr;
+            EXPECT_EQ(difference("gru", {&input, &weights[0], bias, &weights[2], stateBias, &state}, options), "") << hasBias << hidden;
+        }
+}
+
 } // namespace
 } // namespace loopscope::testing

@@ -38,7 +38,7 @@ inline std::string difference(const std::string& kind, const std::vector<const T
     options.profile = Profile::reference;
     const auto want = runOperator(kind, inputs, options);
     if (!want.ok()) return "reference: " + want.error().message();
-    const ErrorBounds bounds = KernelRegistry::builtin().find({"tfl", kind}, Profile::fast)->bounds;
+    const ErrorBounds bounds = KernelRegistry::builtin().find({options.dialect, kind}, Profile::fast)->bounds;
     options.profile = Profile::fast;
     std::vector<std::byte> first;
     for (const int threads : {1, 2, 5}) {
