@@ -6,13 +6,15 @@ using namespace loopscope;
 
 LS_DEFINE_OP(tf, SerializeSparse)
 {
-    OpDef def = tfDef({3, 3}, "sparse_indices, sparse_values, sparse_shape", "A sparse tensor as three variants.");
-    def.differs = "out_type string is not supported";
-    return def;
+    return tfDef({3, 3}, "sparse_indices, sparse_values, sparse_shape", "A sparse tensor as three variants or messages.");
 }
 LS_DEFINE_OP(tf, DeserializeSparse)
 {
-    return tfDef({1, 1, 3, 3}, "serialized_sparse", "Sparse tensors in variants, stacked along new first dimensions.");
+    return tfDef({1, 1, 3, 3}, "serialized_sparse", "Sparse tensors in variants or messages, stacked along new first dimensions.");
+}
+LS_DEFINE_OP(tf, DeserializeManySparse)
+{
+    return tfDef({1, 1, 3, 3}, "serialized_sparse", "Sparse tensors in messages as the rows of one.");
 }
 LS_DEFINE_OP(tf, RaggedTensorToVariant)
 {
@@ -28,9 +30,7 @@ LS_DEFINE_OP(tf, RaggedTensorToTensor)
 }
 LS_DEFINE_OP(tf, SerializeManySparse)
 {
-    OpDef def = tfDef({3, 3}, "sparse_indices, sparse_values, sparse_shape", "Each row of a sparse tensor as three variants.");
-    def.differs = "out_type string is not supported";
-    return def;
+    return tfDef({3, 3}, "sparse_indices, sparse_values, sparse_shape", "Each row of a sparse tensor as three variants or messages.");
 }
 LS_DEFINE_OP(tf, RaggedRange)
 {

@@ -10,6 +10,12 @@ LS_DEFINE_OP(tf, PaddingFIFOQueueV2)
     return tfStatefulDef({0, 0}, "", "A queue whose elements are filled up to one shape when several are taken.");
 }
 LS_DEFINE_OP(tf, PriorityQueueV2) { return tfStatefulDef({0, 0}, "", "A queue whose least first component comes out first."); }
+LS_DEFINE_OP(tf, RandomShuffleQueueV2)
+{
+    OpDef def = tfStatefulDef({0, 0}, "", "A queue from which elements come at random, some always being left to choose from.");
+    def.differs = "without seeds the session's seed decides";
+    return def;
+}
 LS_DEFINE_OP(tf, QueueEnqueueV2) { return tfStatefulDef({1, -1, 0, 0}, "handle, components…", "Puts an element into a queue."); }
 LS_DEFINE_OP(tf, QueueEnqueueManyV2)
 {

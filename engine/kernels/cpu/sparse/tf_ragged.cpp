@@ -1,11 +1,13 @@
 // Kernels of TensorFlow's ragged and sparse tensors in variants: core/kernels/ragged_tensor_to_variant_op.cc,
 // ragged_tensor_from_variant_op.cc, ragged_tensor_to_tensor_op.cc, serialize_sparse_op.cc, deserialize_sparse_variant_op.cc.
+#include "engine/kernels/cpu/sparse/tensor_message.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/cpu/tf_variant.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 using namespace loopscope;
 
@@ -27,17 +29,33 @@ Status giveVariants(const KernelArgs& args, const Shape& shape, const std::vecto
     return writeStrings(*args.runtime, args.out(0), shape, views);
 }
 
+/// One tensor as a variant, or as the message that TensorFlow has for tensors.
+Result<std::string> encodePart(DType as, const VariantTensor& tensor)
+{
+    if (as == DType::string) return tensorMessage(tensor);
+    VariantValue part;
+    part.kind = VariantKind::tensors;
+    part.tensors = {tensor};
+    return encodeVariant(part);
+}
+
+Result<VariantTensor> decodePart(DType as, std::string_view blob, std::deque<std::string>& storage)
+{
+    if (as == DType::string) return readTensorMessage(blob, storage);
+    LS_TRY(const VariantValue part, decodeVariant(blob));
+    if (part.kind != VariantKind::tensors || part.tensors.size() != 1)
+        return invalidArgument("Could not get a tensor from serialized_sparse");
+    return part.tensors[0];
+}
+
 Status runSerializeSparse(const KernelArgs& args)
 {
-    if (args.out(0).dtype != DType::variant) return Error(ErrorCode::unsupported, "a sparse tensor serialised as strings");
     if (args.in(0).shape.rank() != 2)
         return invalidArgument("Input indices should be a matrix but received shape " + toString(args.in(0).shape));
     std::vector<std::string> parts;
     for (int i = 0; i < 3; ++i) {
-        VariantValue part;
-        part.kind = VariantKind::tensors;
-        part.tensors = {variantTensor(args.in(i))};
-        parts.push_back(encodeVariant(part));
+        LS_TRY(std::string part, encodePart(args.out(0).dtype, variantTensor(args.in(i))));
+        parts.push_back(std::move(part));
     }
     return giveVariants(args, Shape({3}), parts);
 }
@@ -45,7 +63,6 @@ Status runSerializeSparse(const KernelArgs& args)
 /// Every row of a sparse batch as a sparse tensor of its own.
 Status runSerializeManySparse(const KernelArgs& args)
 {
-    if (args.out(0).dtype != DType::variant) return Error(ErrorCode::unsupported, "sparse tensors serialised as strings");
     const Shape& indices = args.in(0).shape;
     const std::vector<int64_t> dense = tfIntegers(args.in(2));
     const auto rank = static_cast<int64_t>(dense.size());
@@ -88,10 +105,8 @@ Status runSerializeManySparse(const KernelArgs& args)
                                        {args.in(1).dtype, Shape({count}), values},
                                        {DType::i64, Shape({rank - 1}), std::string_view(shapeBytes, static_cast<size_t>(rank - 1) * 8)}};
         for (const VariantTensor& tensor : parts) {
-            VariantValue part;
-            part.kind = VariantKind::tensors;
-            part.tensors = {tensor};
-            encoded.push_back(encodeVariant(part));
+            LS_TRY(std::string part, encodePart(args.out(0).dtype, tensor));
+            encoded.push_back(std::move(part));
         }
     }
     return giveVariants(args, Shape({dense[0], 3}), encoded);
@@ -127,14 +142,12 @@ Status runDeserializeSparse(const KernelArgs& args)
     std::vector<VariantTensor> values;
     std::vector<int64_t> dense(shape.dims().begin(), shape.dims().end() - 1);
     std::vector<int64_t> inner;
+    std::deque<std::string> storage;
     int64_t total = 0;
     for (int64_t n = 0; n < count; ++n) {
         VariantTensor parts[3];
         for (size_t p = 0; p < 3; ++p) {
-            LS_TRY(const VariantValue part, decodeVariant(blobs[static_cast<size_t>(n) * 3 + p]));
-            if (part.kind != VariantKind::tensors || part.tensors.size() != 1)
-                return invalidArgument("Could not get a tensor from serialized_sparse");
-            parts[p] = part.tensors[0];
+            LS_TRY(parts[p], decodePart(args.in(0).dtype, blobs[static_cast<size_t>(n) * 3 + p], storage));
         }
         if (!isInteger32or64(parts[0]) || !isInteger32or64(parts[2]) || parts[0].shape.rank() != 2 || parts[1].dtype != args.out(1).dtype ||
             parts[0].shape[0] != parts[1].shape.elementCount())
@@ -507,6 +520,7 @@ LS_TF_KERNEL(CompositeTensorVariantFromComponents, runFromComponents, kAllDTypes
 LS_TF_KERNEL(CompositeTensorVariantToComponents, runToComponents, kAllDTypes)
 LS_TF_KERNEL(SerializeSparse, runSerializeSparse, kAllDTypes)
 LS_TF_KERNEL(DeserializeSparse, runDeserializeSparse, kAllDTypes)
+LS_TF_KERNEL(DeserializeManySparse, runDeserializeSparse, kAllDTypes)
 LS_TF_KERNEL(RaggedTensorToVariant, runToVariant, kAllDTypes)
 LS_TF_KERNEL(RaggedTensorFromVariant, runFromVariant, kAllDTypes)
 LS_TF_KERNEL(RaggedTensorToTensor, runToTensor, kAllDTypes)

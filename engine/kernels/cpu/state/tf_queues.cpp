@@ -1,6 +1,7 @@
-// Kernels of TensorFlow's queues: core/kernels/fifo_queue.cc, padding_fifo_queue.cc, priority_queue.cc, queue_base.cc. A queue is a
-// variable of the session whose value is one variant, the components of its elements one after the other, so that snapshots, forks and
-// recordings hold it. Nothing waits here: where TensorFlow would, for another step that fills the queue or makes room, the operator fails.
+// Kernels of TensorFlow's queues: core/kernels/fifo_queue.cc, padding_fifo_queue.cc, priority_queue.cc, random_shuffle_queue_op.cc,
+// queue_base.cc. A queue is a variable of the session whose value is one variant, the components of its elements one after the other, so
+// that snapshots, forks and recordings hold it. Nothing waits here: where TensorFlow would, for another step that fills the queue or makes
+// room, the operator fails.
 #include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/cpu/state/tf_variables.h"
 #include "engine/kernels/cpu/tf_variant.h"
@@ -12,7 +13,7 @@ using namespace loopscope;
 
 namespace {
 
-enum class QueueKind : uint8_t { fifo, padding, priority };
+enum class QueueKind : uint8_t { fifo, padding, priority, shuffled };
 
 /// The queue of operand 0 while an operator works on it; `value` views the variable's bytes until keep().
 struct Queue {
@@ -25,9 +26,11 @@ struct Queue {
     size_t components() const { return static_cast<size_t>(std::max<int64_t>(fact("components"), 1)); }
     int64_t size() const { return static_cast<int64_t>(value.tensors.size() / components()); }
     bool isClosed() const { return fact("closed") != 0; }
+    /// Elements that may be taken: as long as it is filled, a shuffled queue keeps some to choose from.
+    int64_t available() const { return isClosed() ? size() : std::max<int64_t>(size() - fact("kept"), 0); }
     std::string text() const
     {
-        constexpr const char* kNames[] = {"FIFOQueue", "PaddingFIFOQueue", "PriorityQueue"};
+        constexpr const char* kNames[] = {"FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"};
         return std::string(kNames[static_cast<size_t>(kind())]) + " '" + variable->name + "'";
     }
     void keep(const KernelArgs& args)
@@ -56,6 +59,12 @@ template <QueueKind kind> Status runQueue(const KernelArgs& args)
         queue.fact("kind") = static_cast<int64_t>(kind);
         queue.fact("components") = (list ? static_cast<int64_t>(list->size()) : 1) + (kind == QueueKind::priority ? 1 : 0);
         queue.fact("capacity") = attributeInt(attributes, "capacity", -1);
+        if (kind == QueueKind::shuffled) {
+            queue.fact("kept") = std::max<int64_t>(attributeInt(attributes, "min_after_dequeue", 0), 0);
+            queue.fact("seed") = attributeInt(attributes, "seed", 0);
+            queue.fact("seed2") = attributeInt(attributes, "seed2", 0);
+            if (queue.fact("seed") == 0 && queue.fact("seed2") == 0) queue.fact("seed") = args.runtime->random().next32();
+        }
         queue.keep(args);
     }
     LS_CHECK_OK(tfAllocate(args, 0, Shape()));
@@ -140,10 +149,36 @@ Status insufficient(const Queue& queue, int64_t wanted)
     return tfError(TfCode::outOfRange, queue.text() + " has insufficient elements, and nothing fills it while this waits" + figures);
 }
 
+/// The next word of the queue's own random numbers.
+uint32_t draw(const Queue& queue)
+{
+    PhiloxStream stream{static_cast<uint64_t>(queue.fact("seed")), 0, static_cast<uint64_t>(queue.fact("seed2"))};
+    const int64_t drawn = queue.fact("drawn")++;
+    stream.skip(static_cast<uint64_t>(drawn / 4));
+    return stream.next()[static_cast<size_t>(drawn % 4)];
+}
+
+/// Of a shuffled queue the elements that come out, one after the other, in front; the last one takes the place of each.
+void chooseFirst(Queue& queue, int64_t count)
+{
+    if (queue.kind() != QueueKind::shuffled) return;
+    const size_t width = queue.components();
+    std::vector<VariantTensor>& rest = queue.value.tensors;
+    std::vector<VariantTensor> chosen;
+    for (int64_t k = 0; k < count; ++k) {
+        const size_t at = draw(queue) % (rest.size() / width) * width;
+        chosen.insert(chosen.end(), rest.begin() + static_cast<ptrdiff_t>(at), rest.begin() + static_cast<ptrdiff_t>(at + width));
+        std::copy(rest.end() - static_cast<ptrdiff_t>(width), rest.end(), rest.begin() + static_cast<ptrdiff_t>(at));
+        rest.resize(rest.size() - width);
+    }
+    rest.insert(rest.begin(), chosen.begin(), chosen.end());
+}
+
 Status runDequeue(const KernelArgs& args)
 {
     LS_TRY(Queue queue, queueOf(args));
-    if (queue.size() < 1) return insufficient(queue, 1);
+    if (queue.available() < 1) return insufficient(queue, 1);
+    chooseFirst(queue, 1);
     for (int c = 0; c < args.outputCount; ++c) {
         const Tensor element = queue.value.tensors[static_cast<size_t>(c)].view();
         if (element.dtype != args.out(c).dtype)
@@ -196,10 +231,11 @@ template <bool upTo> Status runDequeueMany(const KernelArgs& args)
     LS_TRY(const int64_t wanted, tfInteger(args, 1, "n"));
     if (wanted < 0) return invalidArgument("DequeueMany requested " + std::to_string(wanted) + " < 0 elements");
     int64_t count = wanted;
-    if (queue.size() < wanted) {
+    if (queue.available() < wanted) {
         if (!upTo || !queue.isClosed() || queue.size() == 0) return insufficient(queue, wanted);
         count = queue.size();
     }
+    chooseFirst(queue, count);
     for (int c = 0; c < args.outputCount; ++c) LS_CHECK_OK(giveJoined(args, queue, c, count));
     queue.value.tensors.erase(queue.value.tensors.begin(),
                               queue.value.tensors.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(count) * queue.components()));
@@ -236,6 +272,7 @@ Status runSize(const KernelArgs& args)
 LS_TF_KERNEL(FIFOQueueV2, runQueue<QueueKind::fifo>, kAllDTypes)
 LS_TF_KERNEL(PaddingFIFOQueueV2, runQueue<QueueKind::padding>, kAllDTypes)
 LS_TF_KERNEL(PriorityQueueV2, runQueue<QueueKind::priority>, kAllDTypes)
+LS_TF_KERNEL(RandomShuffleQueueV2, runQueue<QueueKind::shuffled>, kAllDTypes)
 LS_TF_KERNEL(QueueEnqueueV2, runEnqueue<false>, kAllDTypes)
 LS_TF_KERNEL(QueueEnqueueManyV2, runEnqueue<true>, kAllDTypes)
 LS_TF_KERNEL(QueueDequeueV2, runDequeue, kAllDTypes)
