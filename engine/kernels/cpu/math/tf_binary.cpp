@@ -1,5 +1,6 @@
-// Kernels of TensorFlow's element-wise arithmetic on two operands. Half floats are computed in f32 and rounded once, integers wrap.
+// Kernels of TensorFlow's element-wise arithmetic on two operands. Half floats are computed in f32 and rounded at each step, integers wrap.
 #include "engine/kernels/cpu/reduction/eigen_sum.h"
+#include "engine/kernels/cpu/rounded.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/cpu/tf_variant.h"
 
@@ -32,14 +33,19 @@ struct XdivyOp {
     template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a / b; }
 };
 struct XlogyOp {
-    template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a * std::log(b); }
+    template <typename T> T operator()(T a, T b) const
+    {
+        using std::log;
+        return a == T(0) ? T(0) : a * log(b);
+    }
 };
 struct Xlog1pyOp {
     template <typename T> T operator()(T a, T b) const
     {
         if (a == T(0)) return T(0);
+        using std::log1p;
         if constexpr (kIsComplex<T>) return a * std::log(T(1) + b);
-        else return a * std::log1p(b);
+        else return a * log1p(b);
     }
 };
 struct NextAfterOp {
@@ -93,7 +99,8 @@ struct FloorDivOp {
             const T q = divide(a, b);
             return std::is_signed_v<T> && b != T(-1) && a % b != 0 && (a < 0) != (b < 0) ? static_cast<T>(q - 1) : q;
         } else {
-            return std::floor(a / b);
+            using std::floor;
+            return floor(a / b);
         }
     }
 };
@@ -175,6 +182,7 @@ struct SigmoidGradOp {
 };
 struct SqrtGradOp {
     template <typename T> T operator()(T y, T dy) const { return dy == T(0) ? T(0) : dy * T(0.5) / conjugated(y); }
+    template <typename T> static T vector(T y, T dy) { return dy == T(0) ? T(0) : dy * (T(0.5) / y); }
 };
 struct RsqrtGradOp {
     template <typename T> T operator()(T y, T dy) const
@@ -183,7 +191,7 @@ struct RsqrtGradOp {
     }
 };
 struct InverseGradOp {
-    template <typename T> T operator()(T y, T dy) const { return dy == T(0) ? T(0) : -dy * conjugated(y) * conjugated(y); }
+    template <typename T> T operator()(T y, T dy) const { return dy == T(0) ? T(0) : -(dy * (conjugated(y) * conjugated(y))); }
 };
 // Of these the operands are dy and then x or y.
 struct ReluGradOp {
@@ -201,10 +209,18 @@ struct SeluGradOp {
     template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale); }
 };
 struct SoftplusGradOp {
-    template <typename T> T operator()(T dy, T x) const { return dy / (std::exp(-x) + T(1)); }
+    template <typename T> T operator()(T dy, T x) const
+    {
+        using std::exp;
+        return dy / (exp(-x) + T(1));
+    }
 };
 struct SoftsignGradOp {
-    template <typename T> T operator()(T dy, T x) const { return dy / ((T(1) + std::abs(x)) * (T(1) + std::abs(x))); }
+    template <typename T> T operator()(T dy, T x) const
+    {
+        using std::abs;
+        return dy / ((T(1) + abs(x)) * (T(1) + abs(x)));
+    }
 };
 
 /// The dtype of as many bits without a sign.
@@ -237,16 +253,27 @@ template <typename Op, typename... Lists> Status runWrapping(const KernelArgs& a
     });
 }
 
-/// Of halves and bfloat16 the difference is rounded before it is squared.
+/// An operation of several steps on halves or bfloat16: each step is rounded. False for other dtypes.
+template <typename Op> bool runRounded(const KernelArgs& args)
+{
+    const auto compute = [&]<typename Stored>(Stored) {
+        computeBinary<float, float>(args.in(0), args.in(1), args.out(0),
+                                    [](float a, float b) { return Op()(Rounded<Stored>(a), Rounded<Stored>(b)).value(); });
+        return true;
+    };
+    if (args.in(0).dtype == DType::f16) return compute(Half());
+    return args.in(0).dtype == DType::bf16 && compute(BFloat16());
+}
+template <typename Op, typename... Lists> Status runSteps(const KernelArgs& args)
+{
+    if (runRounded<Op>(args)) return {};
+    return runBinary<Op, Lists...>(args);
+}
+
 Status runSquaredDifference(const KernelArgs& args)
 {
-    const DType dtype = args.in(0).dtype;
-    if (dtype != DType::f16 && dtype != DType::bf16) return runWrapping<SquaredDifferenceOp, TfWide, TfComplex>(args);
-    computeBinary<float, float>(args.in(0), args.in(1), args.out(0), [isHalf = dtype == DType::f16](float a, float b) {
-        const float d = isHalf ? f16ToFloat(floatToF16(a - b)) : bf16ToFloat(floatToBf16(a - b));
-        return d * d;
-    });
-    return {};
+    if (runRounded<SquaredDifferenceOp>(args)) return {};
+    return runWrapping<SquaredDifferenceOp, TfWide, TfComplex>(args);
 }
 
 /// What TensorFlow says of a zero divisor; of the divisions that round towards 0 it did not expect one.
@@ -260,6 +287,9 @@ Error zeroDivisor(const KernelArgs& args)
 /// Divisions: integers refuse a zero divisor.
 template <typename Op, typename... Lists> Status runDivision(const KernelArgs& args)
 {
+    if constexpr (std::is_same_v<Op, FloorDivOp>) {
+        if (runRounded<Op>(args)) return {};
+    }
     return forDType<Lists...>(computedIn(args.in(0).dtype), [&]<typename T>() -> Status {
         if constexpr (std::is_integral_v<T>) {
             if (args.out(0).elementCount() > 0 && findElement<T>(args.in(1), T(0)) >= 0) return zeroDivisor(args);
@@ -310,6 +340,16 @@ template <typename Op, typename T> Status runWholeVectors(const KernelArgs& args
     for (int64_t i = whole; i < count; ++i) out[i] = Op()(a[i], b[i]);
     return {};
 }
+template <typename Op, typename Stored> Status runRoundedVectors(const KernelArgs& args)
+{
+    using R = Rounded<Stored>;
+    const auto *a = args.in(0).as<Stored>(), *b = args.in(1).as<Stored>();
+    auto* out = args.out(0).as<Stored>();
+    const int64_t count = args.out(0).elementCount(), whole = count - count % eigen::kPacket;
+    for (int64_t i = 0; i < whole; ++i) out[i] = Op::vector(R(a[i]), R(b[i])).stored();
+    for (int64_t i = whole; i < count; ++i) out[i] = Op()(R(a[i]), R(b[i])).stored();
+    return {};
+}
 
 /// Gradients do not broadcast.
 Status checkOneShape(const KernelArgs& args)
@@ -325,8 +365,10 @@ template <typename Op, typename... Lists> Status runGradient(const KernelArgs& a
     if constexpr (requires { Op::template vector<float>; }) {
         if (args.in(0).dtype == DType::f32) return runWholeVectors<Op, float>(args);
         if (args.in(0).dtype == DType::f64) return runWholeVectors<Op, double>(args);
+        if (args.in(0).dtype == DType::f16) return runRoundedVectors<Op, Half>(args);
+        if (args.in(0).dtype == DType::bf16) return runRoundedVectors<Op, BFloat16>(args);
     }
-    return runBinary<Op, Lists...>(args);
+    return runSteps<Op, Lists...>(args);
 }
 
 Status runLeakyReluGrad(const KernelArgs& args)
@@ -362,8 +404,8 @@ LS_TF_KERNEL(SquaredDifference, runSquaredDifference, kTfNumbers)
 LS_TF_KERNEL(Pow, runPow, kTfNumbers)
 LS_TF_KERNEL(Atan2, (runBinary<Atan2Op, TfWide>), kTfFloats)
 LS_TF_KERNEL(Xdivy, (runBinary<XdivyOp, TfWide, TfComplex>), kTfFloats)
-LS_TF_KERNEL(Xlogy, (runBinary<XlogyOp, TfWide, TfComplex>), kTfFloats)
-LS_TF_KERNEL(Xlog1py, (runBinary<Xlog1pyOp, TfWide, TfComplex>), kTfFloats)
+LS_TF_KERNEL(Xlogy, (runSteps<XlogyOp, TfWide, TfComplex>), kTfFloats)
+LS_TF_KERNEL(Xlog1py, (runSteps<Xlog1pyOp, TfWide, TfComplex>), kTfFloats)
 LS_TF_KERNEL(NextAfter, (runBinary<NextAfterOp, TypeList<float, double>>), "f32 f64")
 LS_TF_KERNEL(BitwiseAnd, runWrapping<AndOp>, kIntegers)
 LS_TF_KERNEL(BitwiseOr, runWrapping<OrOp>, kIntegers)

@@ -1,4 +1,6 @@
 // Kernels of TensorFlow's softmax and cross entropies. Sums are kept in f64 and rounded once.
+#include "engine/base/interruption.h"
+#include "engine/kernels/cpu/rounded.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <algorithm>
@@ -22,12 +24,38 @@ template <typename T> double softmaxRow(const T* x, int64_t width, std::vector<d
     return most + std::log(sum);
 }
 
+/// Of halves each step is rounded, as TensorFlow does; it computes the softmax of bfloat16 in f32.
+template <bool logarithm, typename Stored> void roundedSoftmax(const Tensor& x, Tensor& y, int64_t width)
+{
+    using R = Rounded<Stored>;
+    std::vector<R> shifted(static_cast<size_t>(width)), terms(static_cast<size_t>(width));
+    for (int64_t first = 0, count = y.elementCount(); first < count; first += width) {
+        const auto* in = x.as<Stored>() + first;
+        auto* out = y.as<Stored>() + first;
+        R most(-std::numeric_limits<float>::infinity());
+        for (int64_t i = 0; i < width; ++i) most = most < R(in[i]) ? R(in[i]) : most;
+        for (size_t i = 0; i < terms.size(); ++i) {
+            shifted[i] = R(in[i]) - most;
+            terms[i] = exp(shifted[i]);
+        }
+        const R sum = sumOfRounded(terms.data(), first, width), by = logarithm ? log(sum) : R(1) / sum;
+        for (size_t i = 0; i < terms.size(); ++i) out[i] = (logarithm ? shifted[i] - by : terms[i] * by).stored();
+        interruptionPoint();
+    }
+}
+
 template <bool logarithm> Status runSoftmax(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
     if (shape.rank() < 1) return invalidArgument("logits must have >= 1 dimension, got []");
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     const int64_t width = shape.back();
+    const bool isBrain = logarithm && args.in(0).dtype == DType::bf16;
+    if (width > 0 && (isBrain || args.in(0).dtype == DType::f16)) {
+        if (isBrain) roundedSoftmax<logarithm, BFloat16>(args.in(0), args.out(0), width);
+        else roundedSoftmax<logarithm, Half>(args.in(0), args.out(0), width);
+        return {};
+    }
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         std::vector<double> row;
