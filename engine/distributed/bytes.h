@@ -16,13 +16,17 @@
 
 namespace loopscope {
 
+/// Writes into room that is used again by the next message: a token between two ranks costs as much as a few copies of words.
 class MessageWriter {
 public:
-    explicit MessageWriter(std::vector<std::byte>& bytes) : m_bytes(bytes) { m_bytes.clear(); }
+    explicit MessageWriter(std::vector<std::byte>& room) : m_room(room) {}
     template <typename T> void number(T value)
     {
-        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
-        raw(&value, sizeof(value));
+        static_assert(std::is_trivially_copyable_v<T>);
+        if (sizeof(value) > m_room.size() - m_size) [[unlikely]]
+            grow(sizeof(value));
+        std::memcpy(m_room.data() + m_size, &value, sizeof(value));
+        m_size += sizeof(value);
     }
     void numbers(std::span<const int64_t> values)
     {
@@ -37,15 +41,21 @@ public:
     void tensor(const Tensor& tensor);
     /// The same for somebody who has nothing of this process: with what lists refer to.
     void whole(const Tensor& tensor);
-    std::span<const std::byte> bytes() const { return m_bytes; }
+    /// The message; the room may be larger.
+    std::span<const std::byte> bytes() const { return {m_room.data(), m_size}; }
 
 private:
     void raw(const void* data, size_t size)
     {
-        const auto* const from = static_cast<const std::byte*>(data);
-        m_bytes.insert(m_bytes.end(), from, from + size);
+        if (size > m_room.size() - m_size) [[unlikely]]
+            grow(size);
+        if (size > 0) std::memcpy(m_room.data() + m_size, data, size);
+        m_size += size;
     }
-    std::vector<std::byte>& m_bytes;
+    void grow(size_t more);
+
+    std::vector<std::byte>& m_room;
+    size_t m_size = 0;
 };
 
 /// After the first thing that is not there nothing is: `isWhole()` says so.

@@ -384,14 +384,14 @@ Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const Kernel
         message.number(static_cast<uint8_t>(isSized ? 1 : 0));
         if (isSized) message.numbers(result.shape.dims());
     }
-    LS_CHECK_OK(call(rank));
+    LS_CHECK_OK(call(rank, message.bytes()));
     return take(rank, args, results);
 }
 
-/// Sends what is in m_room; the answer is in m_message.
-Status RankKernels::call(int32_t rank)
+/// The answer is in m_message.
+Status RankKernels::call(int32_t rank, std::span<const std::byte> message)
 {
-    LS_CHECK_OK(m_transport.send(rank, Tag::call, m_room));
+    LS_CHECK_OK(m_transport.send(rank, Tag::call, message));
     for (;;) {
         LS_TRY(const bool hasCome, m_transport.wait(m_message, kLookNs));
         if (hasCome && m_message.tag == Tag::answer && m_message.from == rank) {
@@ -411,7 +411,7 @@ Status RankKernels::bring(const KeptValue& value, std::span<std::byte> into)
     message.numbers(m_keeping->take(value.rank(), 0));
     message.number(Wanted::value);
     message.number(value.id());
-    LS_CHECK_OK(call(value.rank()));
+    LS_CHECK_OK(call(value.rank(), message.bytes()));
     MessageReader reader(m_message.bytes);
     reader.number<int64_t>();
     if (const auto code = reader.number<int32_t>(); code != 0) return Error(static_cast<ErrorCode>(code), reader.text());

@@ -31,7 +31,7 @@ public:
 private:
     class Keeping;
     class KeptValue;
-    Status call(int32_t rank);
+    Status call(int32_t rank, std::span<const std::byte> message);
     Status bring(const KeptValue& value, std::span<std::byte> into);
     Status take(int32_t rank, const KernelArgs& args, std::span<RemoteValuePtr> results);
 

@@ -11,6 +11,11 @@ namespace {
 
 enum Tag : int32_t { token = 30, standing, probe, answer, stuck, outcome, stop, over };
 
+struct TokenHead {
+    int64_t run = 0;
+    int32_t channel = 0, isLive = 0;
+};
+
 constexpr int64_t kPatienceNs = 1'000'000;     ///< without a token, before a rank says that it waits
 constexpr int64_t kLookForLostNs = 20'000'000; ///< between looks
 
@@ -36,9 +41,7 @@ int32_t RankPeers::channel(std::string_view sendDevice, std::string_view recvDev
 Status RankPeers::send(int32_t channel, std::span<const int64_t> iterations, const Tensor* value)
 {
     MessageWriter message(m_room);
-    message.number(m_run);
-    message.number(channel);
-    message.number(static_cast<uint8_t>(value ? 1 : 0));
+    message.number(TokenHead{m_run, channel, value ? 1 : 0});
     message.numbers(iterations);
     if (value) message.whole(*value);
     ++own().sent;
@@ -50,16 +53,16 @@ Status RankPeers::send(int32_t channel, std::span<const int64_t> iterations, con
 Result<bool> RankPeers::take(Arrival& arrival)
 {
     MessageReader reader(m_message.bytes);
-    const auto run = reader.number<int64_t>();
-    if (run > m_run) {
+    const auto head = reader.number<TokenHead>();
+    if (head.run > m_run) {
         m_early.push_back(std::move(m_message));
         m_message = {};
         return false;
     }
-    if (run < m_run) return false;
+    if (head.run < m_run) return false;
     ++own().received;
-    arrival.channel = reader.number<int32_t>();
-    arrival.isDead = reader.number<uint8_t>() == 0;
+    arrival.channel = head.channel;
+    arrival.isDead = head.isLive == 0;
     reader.numbers(arrival.iterations);
     if (!arrival.isDead) arrival.value = reader.tensor();
     if (!reader.isWhole()) return Error(ErrorCode::execution, "a value came that is not whole").at(m_plan.nameOf(m_message.from));

@@ -36,10 +36,22 @@ bool listen()
     return MPI_Start(&incoming) == MPI_SUCCESS;
 }
 
+/// Where all ranks are on one machine they talk through its memory: to look for networks takes MPI longer than all else that it does when
+/// it starts. Whoever has said otherwise is heard.
+void stayOnMachine()
+{
+    const char* const all = std::getenv("OMPI_COMM_WORLD_SIZE");
+    const char* const here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (all == nullptr || here == nullptr || std::strcmp(all, here) != 0) return;
+    setenv("OMPI_MCA_pml", "ob1", 0);
+    setenv("OMPI_MCA_btl", "self,vader", 0);
+}
+
 const char* open(int32_t* rank, int32_t* size, int32_t* ranksHere)
 {
     setenv("HWLOC_COMPONENTS", "-gl",
            0); // MPI looks at the machine by it: X servers are none of its business, and end who asks when they end
+    stayOnMachine();
     int isOpen = 0;
     MPI_Initialized(&isOpen);
     int level = 0; // a debugger's engine has a thread of its own; no two threads call at a time

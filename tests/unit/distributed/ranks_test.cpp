@@ -23,7 +23,8 @@ TEST(MessageBytes, come_back_as_they_were)
     writer.text("loop@3");
     writer.numbers(std::vector<int64_t>{7, 8});
     writer.tensor(tensor);
-    MessageReader reader(room);
+    const std::span<const std::byte> message = writer.bytes();
+    MessageReader reader(message);
     EXPECT_EQ(reader.number<int32_t>(), -5);
     EXPECT_EQ(reader.text(), "loop@3");
     std::vector<int64_t> numbers;
@@ -33,8 +34,8 @@ TEST(MessageBytes, come_back_as_they_were)
     ASSERT_TRUE(reader.isWhole());
     EXPECT_EQ(toString(back.shape), "[2,3]");
     EXPECT_EQ(std::vector<float>(back.as<float>(), back.as<float>() + 6), elements);
-    for (size_t size = 0; size < room.size(); ++size) { // cut anywhere, nothing beyond the end is read
-        MessageReader cut(std::span<const std::byte>(room).first(size));
+    for (size_t size = 0; size < message.size(); ++size) { // cut anywhere, nothing beyond the end is read
+        MessageReader cut(message.first(size));
         cut.number<int32_t>();
         cut.text();
         cut.numbers(numbers);
