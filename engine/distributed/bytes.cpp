@@ -56,14 +56,14 @@ std::string MessageReader::text()
     return from ? std::string(reinterpret_cast<const char*>(from), size) : std::string();
 }
 
-Tensor MessageReader::tensor()
+void MessageReader::tensor(Tensor& tensor)
 {
-    Tensor tensor;
     const auto head = number<TensorHead>();
     tensor.dtype = static_cast<DType>(head.dtype);
     m_isWhole = m_isWhole && head.rank >= 0 && head.rank <= kMostNumbers;
     const std::byte* const dims = take(static_cast<size_t>(m_isWhole ? head.rank : 0) * sizeof(int64_t));
     tensor.shape = Shape();
+    tensor.quantization = nullptr;
     for (int32_t d = 0; dims && d < head.rank; ++d) {
         int64_t dim = 0;
         std::memcpy(&dim, dims + static_cast<size_t>(d) * sizeof(dim), sizeof(dim));
@@ -75,7 +75,6 @@ Tensor MessageReader::tensor()
     const std::optional<int64_t> count = checkedElementCount(tensor.shape);
     m_isWhole = m_isWhole && count && (bitWidth(tensor.dtype) <= 0 || byteSize(tensor.dtype, *count) <= tensor.bytes);
     tensor.data = const_cast<std::byte*>(from); // NOLINT(cppcoreguidelines-pro-type-const-cast): only read from here
-    return tensor;
 }
 
 } // namespace loopscope

@@ -20,6 +20,11 @@ namespace loopscope {
 class MessageWriter {
 public:
     explicit MessageWriter(std::vector<std::byte>& room) : m_room(room) {}
+    /// Behind `header` bytes for the transport, a multiple of 16.
+    MessageWriter(std::vector<std::byte>& room, size_t header) : m_room(room), m_size(header), m_header(header)
+    {
+        if (m_room.size() < header) grow(0);
+    }
     template <typename T> void number(T value)
     {
         static_assert(std::is_trivially_copyable_v<T>);
@@ -42,7 +47,8 @@ public:
     /// The same for somebody who has nothing of this process: with what lists refer to.
     void whole(const Tensor& tensor);
     /// The message; the room may be larger.
-    std::span<const std::byte> bytes() const { return {m_room.data(), m_size}; }
+    std::span<const std::byte> bytes() const { return std::span<const std::byte>(m_room.data(), m_size).subspan(m_header); }
+    std::span<std::byte> withHeader() const { return {m_room.data(), m_size}; }
 
 private:
     void raw(const void* data, size_t size)
@@ -56,6 +62,7 @@ private:
 
     std::vector<std::byte>& m_room;
     size_t m_size = 0;
+    const size_t m_header = 0;
 };
 
 /// After the first thing that is not there nothing is: `isWhole()` says so.
@@ -71,7 +78,13 @@ public:
     void numbers(std::vector<int64_t>& values);
     std::string text();
     /// A view of the message's bytes.
-    Tensor tensor();
+    Tensor tensor()
+    {
+        Tensor tensor;
+        this->tensor(tensor);
+        return tensor;
+    }
+    void tensor(Tensor& tensor);
     bool isWhole() const { return m_isWhole; }
 
 private:

@@ -76,7 +76,13 @@ Status MpiTransport::send(int32_t to, int32_t tag, std::span<const std::byte> by
 {
     m_outgoing.resize(kMpiHeader + bytes.size());
     if (!bytes.empty()) std::memcpy(m_outgoing.data() + kMpiHeader, bytes.data(), bytes.size());
-    int32_t isSent = m_module.send(m_outgoing.data(), m_outgoing.size(), tag, to);
+    return sendInPlace(to, tag, m_outgoing);
+}
+
+Status MpiTransport::sendInPlace(int32_t to, int32_t tag, std::span<std::byte> room)
+{
+    static_assert(kHeader == kMpiHeader);
+    int32_t isSent = m_module.send(room.data(), room.size(), tag, to);
     int64_t looked = 0;
     while (isSent == 0 && (isSent = m_module.isSent()) == 0) {
         // A large one waits for its receiver, which may be sending to us.

@@ -27,6 +27,7 @@ public:
     /// Ranks of the job on this machine, this one included.
     int32_t ranksHere() const { return m_ranksHere; }
     Status send(int32_t to, int32_t tag, std::span<const std::byte> bytes) override;
+    Status sendInPlace(int32_t to, int32_t tag, std::span<std::byte> room) override;
     Result<bool> receive(RankMessage& message) override;
     Result<bool> wait(RankMessage& message, int64_t ns) override;
     bool isLost(int32_t rank) override { return m_lifelines.isLost(rank); }

@@ -26,6 +26,7 @@ RankPeers::RankPeers(Transport& transport, const CutPlan& plan, const CancelFlag
       m_plan(plan),
       m_cancel(cancel),
       m_standings(static_cast<size_t>(transport.size())),
+      m_own(&m_standings[static_cast<size_t>(transport.rank())]),
       m_outcomes(static_cast<size_t>(transport.size()))
 {
 }
@@ -40,13 +41,13 @@ int32_t RankPeers::channel(std::string_view sendDevice, std::string_view recvDev
 
 Status RankPeers::send(int32_t channel, std::span<const int64_t> iterations, const Tensor* value)
 {
-    MessageWriter message(m_room);
+    MessageWriter message(m_room, Transport::kHeader);
     message.number(TokenHead{m_run, channel, value ? 1 : 0});
     message.numbers(iterations);
     if (value) message.whole(*value);
     ++own().sent;
     ++m_messages;
-    return m_transport.send(m_plan.channels[static_cast<size_t>(channel)].toRank, Tag::token, message.bytes());
+    return m_transport.sendInPlace(m_plan.channels[static_cast<size_t>(channel)].toRank, Tag::token, message.withHeader());
 }
 
 /// Whether m_message is a token of this run, which `arrival` then shows.
@@ -64,7 +65,7 @@ Result<bool> RankPeers::take(Arrival& arrival)
     arrival.channel = head.channel;
     arrival.isDead = head.isLive == 0;
     reader.numbers(arrival.iterations);
-    if (!arrival.isDead) arrival.value = reader.tensor();
+    if (!arrival.isDead) reader.tensor(arrival.value);
     if (!reader.isWhole()) return Error(ErrorCode::execution, "a value came that is not whole").at(m_plan.nameOf(m_message.from));
     return true;
 }

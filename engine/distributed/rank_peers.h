@@ -62,7 +62,7 @@ private:
     Status ended(int32_t rank, PartOutcome outcome);
     Status toOthers(int32_t tag);
     bool isFirst() const { return m_transport.rank() == 0; }
-    Standing& own() { return m_standings[static_cast<size_t>(m_transport.rank())]; }
+    Standing& own() { return *m_own; }
 
     Transport& m_transport;
     const CutPlan& m_plan;
@@ -72,7 +72,8 @@ private:
     RankMessage m_message;
     std::deque<RankMessage> m_early; ///< tokens of the next run
     std::vector<std::byte> m_room;
-    std::vector<Standing> m_standings;                  ///< rank 0: of all; others: only their own is kept
+    std::vector<Standing> m_standings; ///< rank 0: of all; others: only their own is kept
+    Standing* const m_own;
     std::vector<Standing> m_before;                     ///< rank 0: when the probe began
     std::vector<std::optional<PartOutcome>> m_outcomes; ///< rank 0
     Standing m_told;

@@ -25,6 +25,9 @@ public:
     virtual int32_t size() const = 0;
     /// Returns when the bytes may be changed again; what arrives meanwhile waits for receive(). Errors: execution, if that rank is gone.
     virtual Status send(int32_t to, int32_t tag, std::span<const std::byte> bytes) = 0;
+    /// The same of a message behind kHeader bytes that the transport may write to: it need not be copied for one.
+    virtual Status sendInPlace(int32_t to, int32_t tag, std::span<std::byte> room) { return send(to, tag, room.subspan(kHeader)); }
+    static constexpr size_t kHeader = 16;
     /// What has arrived, of each rank in the order in which it was sent. False: nothing.
     virtual Result<bool> receive(RankMessage& message) = 0;
     /// The same, waiting up to so long for something to arrive.
