@@ -180,6 +180,58 @@ private slots:
         QVERIFY(count > 20);
     }
 
+    void iconsStandInTheMiddleOfTheirFields()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        int count = 0;
+        for (const QLineEdit* const field : m_window->findChildren<QLineEdit*>())
+            for (const QToolButton* const icon : field->findChildren<QToolButton*>()) {
+                if (!icon->isVisible()) continue;
+                const int off = icon->geometry().center().y() - field->rect().center().y();
+                QVERIFY2(std::abs(off) <= 1, qPrintable(QString("%1: %2 px off").arg(nameOf(field)).arg(off)));
+                ++count;
+            }
+        QVERIFY(count >= 2);
+    }
+
+    /// In the narrow column of a v1 graph, too.
+    void buttonsOfTheInputsAreWhole()
+    {
+        m_window->resize(1440, 900);
+        open("v1_gradient.lsir");
+        execute("run"); // it asks for what is missing
+        for (const char* const name : {"inputsRun", "inputsFill"}) {
+            const auto* const button = find<QAbstractButton>(name);
+            QVERIFY2(button && button->isVisible(), name);
+            QVERIFY2(button->width() >= button->sizeHint().width(), name);
+        }
+        QVERIFY(find<QLabel>("inputsReason")->width() > 100);
+    }
+
+    /// What is dead and next is read on the ground of what is next.
+    void deadTokensAreReadOnTheirGround()
+    {
+        open("v1_collatz.lsir", {{"n", "6"}});
+        execute("tbreak dead half");
+        execute("run");
+        auto* const table = find<QTreeView>("tokenTable");
+        QVERIFY(table && table->isVisible());
+        QModelIndex next;
+        for (int row = 0; row < table->model()->rowCount() && !next.isValid(); ++row)
+            if (table->model()->index(row, 0).data(currentRole).toBool()) next = table->model()->index(row, 0);
+        QVERIFY(next.isValid());
+        QVERIFY(next.data(struckRole).toBool());
+        const QImage drawn = table->viewport()->grab(table->visualRect(next)).toImage();
+        const auto has = [&](Token token) {
+            for (int y = 0; y < drawn.height(); ++y)
+                for (int x = 0; x < drawn.width(); ++x)
+                    if (drawn.pixelColor(x, y) == themed(token)) return true;
+            return false;
+        };
+        QVERIFY(!has(Token::dead));
+        QVERIFY(has(Token::curText));
+    }
+
     void whatIsPaintedDescribesItself()
     {
         open("collatz.lsir", {{"x", "27"}});

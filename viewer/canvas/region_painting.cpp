@@ -64,7 +64,8 @@ public:
           m_stroke(lens.stroke())
     {
     }
-    QColor nameColor() const { return isSide() ? m_colors.outline : m_colors.name; }
+    /// Of a side in the colour of its state; the family's is an outline's, too pale to be read.
+    QColor nameColor() const { return isSide() && m_colors.outline != themed(Family::controlFlow) ? m_colors.outline : m_colors.name; }
     void paintGround();
     void paintGroup();
     void paint();

@@ -128,7 +128,7 @@ public:
     {
         m_view = new RowView("rewriteTable", tr("Rewrites"));
         m_view->setModel(&m_model);
-        m_view->setColumnWidths({120, 80, 230, 52});
+        giveRoom(false);
         m_view->setSharedColumn(1); // what it became is read first, then what it was made of
         m_stack = new EmptyStack(m_view, this);
         auto* const column = new QVBoxLayout(this);
@@ -182,6 +182,9 @@ public:
     }
 
 private:
+    /// To the verdicts once there are some; the names have it before.
+    void giveRoom(bool toVerdicts) { m_view->setColumnWidths({120, 84, toVerdicts ? 230 : 64, 52}); }
+
     void select(int row)
     {
         if (m_model.isRewrite(row)) m_desk.selectRewrite(row);
@@ -207,6 +210,7 @@ private:
                                                metricText(judgement.metric(), measured(*figures, judgement.metric()));
             all.push_back({m_model.rewrite(k).place, text, verdict == Verdict::equal || verdict == Verdict::within});
         }
+        giveRoom(!all.empty());
         m_model.setMeasured(std::move(all));
     }
 
@@ -216,6 +220,7 @@ private:
         if (proving == nullptr || m_isProving) return;
         m_isProving = true;
         m_prove->setEnabled(false);
+        giveRoom(true);
         m_model.setVerdicts({}, tr("proving …"));
         m_work.run([proving](const std::stop_token& stop) { return proving->proveFused(stop); },
                    [this](Result<std::vector<ProvedRewrite>> proved) {

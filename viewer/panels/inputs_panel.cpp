@@ -30,9 +30,12 @@ public:
         m_area->setWidget(content);
         m_stack = new EmptyStack(m_area, this);
         auto* foot = new QWidget(this);
-        auto* line = new QHBoxLayout(foot);
-        line->setContentsMargins(8, 6, 8, 6);
-        line->setSpacing(8);
+        m_foot = new QBoxLayout(QBoxLayout::LeftToRight, foot);
+        m_foot->setContentsMargins(8, 6, 8, 6);
+        m_foot->setSpacing(8);
+        auto* buttons = new QHBoxLayout;
+        buttons->setSpacing(8);
+        m_foot->addLayout(buttons);
         m_run = new OfferButton("Run (F5)", true, foot);
         m_run->setObjectName("inputsRun");
         m_fill = new OfferButton("Fill with seed 7", false, foot);
@@ -40,9 +43,10 @@ public:
         m_reason = new QLabel(foot);
         m_reason->setObjectName("inputsReason");
         m_reason->setWordWrap(true);
-        line->addWidget(m_run);
-        line->addWidget(m_fill);
-        line->addWidget(m_reason, 1);
+        buttons->addWidget(m_run);
+        buttons->addWidget(m_fill);
+        buttons->addStretch(1);
+        m_foot->addWidget(m_reason, 1);
         column->addWidget(m_stack, 1);
         column->addWidget(foot);
         connect(m_run, &QAbstractButton::clicked, this, [this] { this->document().perform(request::Begin()); });
@@ -69,7 +73,23 @@ public:
         return true;
     }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        Panel::resizeEvent(event);
+        placeReason();
+    }
+
 private:
+    /// Beside the buttons; below them where these would have to be cut for it.
+    void placeReason()
+    {
+        const int least = m_reason->fontMetrics().averageCharWidth() * 14;
+        const int needed = m_run->sizeHint().width() + (m_fill->isHidden() ? 0 : m_fill->sizeHint().width()) + least + 32;
+        const bool fits = m_reason->text().isEmpty() || needed <= width();
+        m_foot->setDirection(fits ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    }
+
     void restyle()
     {
         m_reason->setFont(Theme::instance().font(FontUse::body));
@@ -119,6 +139,7 @@ private:
                           : checking > 0               ? QString("reading")
                           : document().stop()->started ? QString("begins a new run")
                                                        : QString());
+        placeReason();
         if (m_runIsNext && m_run->isEnabled()) {
             m_runIsNext = false;
             m_run->setFocus();
@@ -126,6 +147,7 @@ private:
     }
 
     QVBoxLayout* m_rows = nullptr;
+    QBoxLayout* m_foot = nullptr;
     QScrollArea* m_area = nullptr;
     EmptyStack* m_stack = nullptr;
     OfferButton* m_run = nullptr;

@@ -80,6 +80,7 @@ QToolButton:pressed, QToolButton:checked { background: @accentWeak; color: @acce
 QToolButton:focus { border-color: @accent; }
 QToolButton:disabled { color: @disabled; }
 QToolButton[place="head"] { min-width: 22px; min-height: 20px; }
+QLineEdit QToolButton { min-width: 0; min-height: 0; border: 0; }
 QToolButton::menu-indicator { image: none; }
 QToolBar { background: @window; border: 0; border-bottom: 1px solid @line; spacing: 2px; padding: 0 8px; }
 QToolBar::separator { background: @line; width: 1px; margin: 8px 6px; }

@@ -387,7 +387,7 @@ void TimelineBar::paintDataflow(QPainter& painter) const
     // The loop and what the colours mean, as far as lines of this size have room beside the names of the lanes.
     const int line = std::max(16, metrics.height() + 2), dot = Theme::instance().barHeight(8);
     painter.drawText(QRect(10, 4, labelLeft() + 4, line), Qt::AlignVCenter | Qt::AlignLeft,
-                     metrics.elidedText(m_content.frameLabel, Qt::ElideMiddle, labelLeft() - 8));
+                     metrics.elidedText(m_content.frameLabel, Qt::ElideMiddle, labelLeft() + 4));
     const std::array<std::pair<const char*, QColor>, 3> legend = {{{"live", live}, {"dead", dead}, {"inner", live}}};
     const int second = std::max(46, 10 + dot + metrics.horizontalAdvance("live") + 10);
     for (size_t i = 0; i < legend.size(); ++i) {

@@ -165,7 +165,8 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
 
     QColor color = toneColor(static_cast<Tone>(index.data(toneRole).toInt()));
     if (index.data(addressRole).isValid()) color = themed(Token::accent);
-    const bool quiet = color == themed(Token::text) || color == themed(Token::text2) || color == themed(Token::text3);
+    bool quiet = false; // dead ones are struck through
+    for (const Token token : {Token::text, Token::text2, Token::text3, Token::dead}) quiet = quiet || color == themed(token);
     if (current && quiet) color = themed(Token::curText);
     if (!(option.state & QStyle::State_Enabled)) color = themed(Token::text3);
     painter->setFont(font);

@@ -99,7 +99,6 @@ void RunBar::addFindField()
     m_find->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     QAction* const lens = m_find->addAction(themedIcon("find"), QLineEdit::LeadingPosition);
     connect(&Theme::instance(), &Theme::changed, lens, [lens] { lens->setIcon(themedIcon("find")); });
-    for (QToolButton* const inside : m_find->findChildren<QToolButton*>()) inside->setStyleSheet("min-height: 0; min-width: 0; border: 0;");
     row()->addWidget(m_find);
     connect(m_find, &QLineEdit::returnPressed, this, [this] { m_run("findTyped"); });
     connect(m_find, &QLineEdit::textEdited, this, [this] { m_run("findTyping"); });
