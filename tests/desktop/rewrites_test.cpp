@@ -50,6 +50,7 @@ private:
         for (auto* const button : find<QWidget>("errorBanner")->findChildren<QAbstractButton*>())
             if (button->text().startsWith("Give its output")) offer = button;
         QVERIFY(offer && offer->isVisible());
+        offer->setFocus(Qt::TabFocusReason);
         offer->click();
         auto* const field = find<QLineEdit>("giveOutputSource");
         QVERIFY(field);
@@ -412,6 +413,8 @@ private slots:
         QTRY_COMPARE(stop().address, std::string("main/while#2@0:body/custom#1")); // the next one that has none
         const auto log = [this] { return find<QTextBrowser>("consoleLog")->toPlainText(); };
         QVERIFY2(log().contains("give main/custom#1:0 = [0.5, 4.0]"), qPrintable(log()));
+        // Who answers by keys goes on in the graph, not on the tool bar.
+        QVERIFY(m_window->focusWidget() && m_window->area()->isAncestorOf(m_window->focusWidget()));
         giveFromTheBanner("1");
         QTRY_VERIFY2(stop().finished, qPrintable(log()));
         QVERIFY2(log().contains("[3.5 7]"), qPrintable(log()));

@@ -215,9 +215,9 @@ void ScenePainter::paintBox(QPainter& painter, int index, const Lens& lens, cons
 void ScenePainter::paintName(QPainter& painter, const SceneNode& one, const QRectF& room, const Lens& lens, const QColor& color,
                              const QColor& meta, bool struck)
 {
-    // Below 8 px a name would be noise; a box that is high enough gets one of 8 px.
+    // Below 8 px a name would be noise; a box that is high enough gets one of 8 px, all of one height alike, however they are snapped.
     const double scale = std::max(lens.zoom, kSmallestText / kNameSize);
-    if (room.height() < 11) return;
+    if (one.rect.height * lens.zoom < kSmallestText + 2) return;
     const Face face = one.kind == NodeKind::group ? Face::group : one.custom ? Face::italic : Face::name;
     const bool hasIndex = lens.level >= 3 && !one.index.empty();
     const Label index = hasIndex ? m_labels.label(QString::fromStdString(one.index), Face::index) : Label{};

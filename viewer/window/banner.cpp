@@ -3,6 +3,7 @@
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -39,7 +40,7 @@ Banner::Banner(QWidget* parent) : QFrame(parent)
     close->setIconSize(QSize(12, 12));
     close->setToolTip(tr("Hide this line"));
     close->setAccessibleName(tr("Hide this line"));
-    connect(close, &QToolButton::clicked, this, &QWidget::hide);
+    connect(close, &QToolButton::clicked, this, &Banner::leave);
     row->addWidget(close);
     connect(&Theme::instance(), &Theme::changed, this, &Banner::restyle);
     hide();
@@ -72,14 +73,24 @@ void Banner::show(Kind kind, const QString& title, const QString& text, const st
     }
     for (const Choice& choice : choices) {
         auto* const button = new QPushButton(choice.first, this);
+        button->setFocusPolicy(Qt::TabFocus); // who clicks goes on where he was
         connect(button, &QPushButton::clicked, this, [this, action = choice.second] {
-            hide();
+            leave();
             if (action) action();
         });
         m_buttons->addWidget(button);
     }
     restyle();
     QFrame::show();
+}
+
+/// Qt would hand the keyboard on to whatever stands next, a button of the tool bar.
+void Banner::leave()
+{
+    const QWidget* const focus = QApplication::focusWidget();
+    const bool had = focus != nullptr && isAncestorOf(focus);
+    hide();
+    if (had) emit left();
 }
 
 QString Banner::text() const { return m_title->text(); }

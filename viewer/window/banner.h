@@ -24,7 +24,12 @@ public:
     void show(Kind kind, const QString& title, const QString& text, const std::vector<Choice>& choices);
     QString text() const;
 
+signals:
+    /// It is hidden, and had the keyboard.
+    void left();
+
 private:
+    void leave();
     void restyle();
 
     Kind m_kind = Kind::notice;

@@ -25,6 +25,9 @@ DocumentSheet::DocumentSheet(std::unique_ptr<Backend> backend, const QString& se
     m_area = new PanelArea([document = m_document.get()](const QString& name) { return makePanel(name, *document); }, this);
     column->addWidget(m_area, 1);
     for (const char* const listener : {"panelConsole", "panelWatches"}) m_area->panel(listener); // they hear commands from the beginning
+    connect(m_banner, &Banner::left, this, [this] {
+        if (m_area->isOpen("panelGraph")) m_area->show("panelGraph", true);
+    });
     connect(m_area, &PanelArea::arrangementChanged, this, [this] { arrangementTouched = true; });
     connect(&m_document->bridge(), &DebugBridge::console, this, [this](const ConsoleEvent& event) {
         if (event.kind == ConsoleEvent::Kind::echo) lastLine = toText(event.text).trimmed();

@@ -1,4 +1,4 @@
-// Heads of regions stay in view, with everything that can be pressed in them.
+// Heads of regions stay in view, with everything that can be pressed in them; names are drawn to be read.
 #include "canvas_fixture.h"
 #include "viewer/style/theme.h"
 
@@ -20,6 +20,8 @@ private slots:
     void headsMoveWithANarrowView();
     void foldingBringsTheCallIntoView();
     void smallPicturesGetHeadsToRead();
+    void namesOfSidesAreRead();
+    void boxesOfOneHeightAllHaveNames();
 };
 
 namespace {
@@ -144,6 +146,57 @@ void CanvasHeadsTest::smallPicturesGetHeadsToRead()
     QVERIFY(f.part("head").height() > 20);
     f.canvas.camera().setViewport(0.3, {0, f.canvas.scene()->regions[0].head.y * 0.3 + 30});
     QVERIFY(!regionOf(f.canvas, kBody).contains(QStringLiteral("stuck")));
+}
+
+/// Also of a branch that has not run: the colour of its outline has not enough contrast for text.
+void CanvasHeadsTest::namesOfSidesAreRead()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(700, 640);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"})));
+    canvas.camera().setViewport(1, QPointF(-20, -20));
+    QTest::qWait(130);
+    const QImage picture = canvas.grab().toImage();
+    int sides = 0;
+    for (const SceneRegion& region : canvas.scene()->regions) {
+        if (region.kind != RegionKind::branch || region.role.empty()) continue;
+        const QRect name = canvas.camera().inWidget(region.head).toAlignedRect().adjusted(28, 4, -4, -4);
+        int text = 0, outline = 0;
+        for (int y = name.top(); y <= name.bottom(); ++y)
+            for (int x = name.left(); x <= name.right(); ++x) {
+                text += picture.pixelColor(x, y) == themed(Token::text);
+                outline += picture.pixelColor(x, y) == themed(Family::controlFlow);
+            }
+        QVERIFY2(text > 3, region.site.c_str());
+        QCOMPARE(outline, 0);
+        ++sides;
+    }
+    QCOMPARE(sides, 2);
+}
+
+/// Where boxes are ten to eleven pixels high some are drawn with ten and some with eleven.
+void CanvasHeadsTest::boxesOfOneHeightAllHaveNames()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"})));
+    for (const double zoom : {0.505, 0.52, 0.54}) {
+        canvas.camera().setViewport(zoom, QPointF(-20, -20));
+        QTest::qWait(130);
+        const QImage picture = canvas.grab().toImage();
+        for (const SceneNode& node : canvas.scene()->nodes) {
+            if (node.kind != NodeKind::op) continue;
+            const QRect box = canvas.camera().inWidget(node.rect).toAlignedRect().adjusted(6, 2, -3, -2);
+            int dark = 0;
+            for (int y = box.top(); y <= box.bottom(); ++y)
+                for (int x = box.left(); x <= box.right(); ++x) dark += qGray(picture.pixel(x, y)) < 150;
+            QVERIFY2(dark > 4, qPrintable(QString("%1 at %2").arg(node.id.c_str()).arg(zoom)));
+        }
+    }
 }
 
 } // namespace loopscope::viewer

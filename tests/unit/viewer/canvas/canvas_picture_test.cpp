@@ -34,7 +34,6 @@ private slots:
     void bindingCardNamesTheWay();
     void portalsLeadToTheirEnds();
     void smallHeadsKeepTheirNames();
-    void namesOfSidesAreRead();
     void v1TokensShowTheirValues();
     void v1States();
     void framesOfManyIterationsHaveASlider();
@@ -433,34 +432,6 @@ void CanvasPictureTest::smallHeadsKeepTheirNames()
         QVERIFY2(dark > 10, qPrintable(QString::number(zoom)));
         keep(canvas, QStringLiteral("head-%1").arg(qRound(zoom * 100)));
     }
-}
-
-/// Also of a branch that has not run: the colour of its outline has not enough contrast for text.
-void CanvasPictureTest::namesOfSidesAreRead()
-{
-    const Model model = sample(QStringLiteral("collatz"));
-    GraphCanvas canvas;
-    canvas.resize(700, 640);
-    canvas.setMinimapShown(false);
-    canvas.setScene(sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"})));
-    canvas.camera().setViewport(1, QPointF(-20, -20));
-    QTest::qWait(130);
-    const QImage picture = canvas.grab().toImage();
-    int sides = 0;
-    for (const SceneRegion& region : canvas.scene()->regions) {
-        if (region.kind != RegionKind::branch || region.role.empty()) continue;
-        const QRect name = canvas.camera().inWidget(region.head).toAlignedRect().adjusted(28, 4, -4, -4);
-        int text = 0, outline = 0;
-        for (int y = name.top(); y <= name.bottom(); ++y)
-            for (int x = name.left(); x <= name.right(); ++x) {
-                text += picture.pixelColor(x, y) == themed(Token::text);
-                outline += picture.pixelColor(x, y) == themed(Family::controlFlow);
-            }
-        QVERIFY2(text > 3, region.site.c_str());
-        QCOMPARE(outline, 0);
-        ++sides;
-    }
-    QCOMPARE(sides, 2);
 }
 
 /// A value that NextIteration has sent on is written at its edge, and nodes of the iteration that is shown wear theirs.
