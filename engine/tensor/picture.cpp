@@ -219,11 +219,55 @@ struct JpegWriter {
     }
 };
 
+/// Of pictures with 16 bits a channel, which libpng's simple functions take for light, not for numbers.
+struct PngWriter {
+    png_structp state = nullptr;
+    png_infop info = nullptr;
+    std::array<char, 200> message = {};
+    std::vector<std::byte> file;
+
+    ~PngWriter() { png_destroy_write_struct(&state, &info); }
+
+    /// False: `message` says why.
+    bool write(const Array& pixels)
+    {
+        const auto fail = [](png_structp png, png_const_charp text) {
+            auto* const self = static_cast<PngWriter*>(png_get_error_ptr(png));
+            std::snprintf(self->message.data(), self->message.size(), "%s", text);
+            png_longjmp(png, 1);
+        };
+        state = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, fail, [](png_structp, png_const_charp) {});
+        if (state == nullptr) return false;
+        if (setjmp(png_jmpbuf(state)) != 0) return false;
+        info = png_create_info_struct(state);
+        const auto append = [](png_structp png, png_bytep data, size_t size) {
+            auto& to = static_cast<PngWriter*>(png_get_io_ptr(png))->file;
+            const auto* const from = reinterpret_cast<const std::byte*>(data);
+            to.insert(to.end(), from, from + size);
+        };
+        constexpr int kColours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+        constexpr int kMostMemory = 9; // as TensorFlow asks of zlib
+        png_set_write_fn(state, this, append, nullptr);
+        png_set_compression_mem_level(state, kMostMemory);
+        png_set_IHDR(state, info, static_cast<unsigned>(pixels.shape[1]), static_cast<unsigned>(pixels.shape[0]), 16,
+                     kColours[pixels.shape[2] - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+        png_write_info(state, info);
+        png_set_swap(state); // the file has the high byte first
+        const auto stride = static_cast<size_t>(pixels.shape[1] * pixels.shape[2]) * sizeof(uint16_t);
+        for (size_t y = 0; y < static_cast<size_t>(pixels.shape[0]); ++y)
+            png_write_row(state, reinterpret_cast<png_const_bytep>(pixels.bytes.data() + y * stride));
+        png_write_end(state, nullptr);
+        return true;
+    }
+};
+
 Status checkPixels(const Array& pixels, bool mayHaveAlpha)
 {
-    const bool fits = pixels.dtype == DType::u8 && pixels.shape.rank() == 3 && pixels.shape.elementCount() > 0 &&
-                      (pixels.shape[2] == 1 || pixels.shape[2] == 3 || (mayHaveAlpha && pixels.shape[2] == 4));
-    if (fits && pixels.shape[0] < 65500 && pixels.shape[1] < 65500) return {};
+    const bool isWide = mayHaveAlpha && pixels.dtype == DType::u16 && pixels.shape.rank() == 3 && pixels.shape[2] == 2;
+    const bool fits = isWide || ((pixels.dtype == DType::u8 || (mayHaveAlpha && pixels.dtype == DType::u16)) && pixels.shape.rank() == 3 &&
+                                 pixels.shape.elementCount() > 0 &&
+                                 (pixels.shape[2] == 1 || pixels.shape[2] == 3 || (mayHaveAlpha && pixels.shape[2] == 4)));
+    if (fits && pixels.shape.elementCount() > 0 && pixels.shape[0] < 65500 && pixels.shape[1] < 65500) return {};
     return Error(ErrorCode::execution, "a picture")
         .found(std::string(dtypeName(pixels.dtype)) + toString(pixels.shape))
         .expected("u8[height,width,channels] with 1 or 3 channels");
@@ -234,6 +278,11 @@ Status checkPixels(const Array& pixels, bool mayHaveAlpha)
 Result<std::vector<std::byte>> writePng(const Array& pixels)
 {
     LS_CHECK_OK(checkPixels(pixels, true));
+    if (pixels.dtype == DType::u16) {
+        PngWriter wide;
+        if (!wide.write(pixels)) return Error(ErrorCode::execution, "PNG: " + std::string(wide.message.data()));
+        return std::move(wide.file);
+    }
     PngReader writer;
     png_image& image = writer.image;
     image.version = PNG_IMAGE_VERSION;

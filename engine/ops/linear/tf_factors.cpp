@@ -10,7 +10,13 @@ constexpr ErrorBounds kFactorsBound = ErrorBounds(withinRelative(1e-5)).because(
 
 } // namespace
 
-LS_DEFINE_OP(tf, Qr) { return tfDef({1, 1, 2, 2}, "input", "Orthogonal and upper triangular factors.", inferAtRunTime, kFactorsBound); }
+LS_DEFINE_OP(tf, Qr)
+{
+    OpDef def = tfDef({1, 1, 2, 2}, "input", "Orthogonal and upper triangular factors.", inferAtRunTime, kFactorsBound);
+    def.differs =
+        "halves are computed in f32 and rounded at the end; a column that depends on the rounding of each step may have the other sign";
+    return def;
+}
 LS_DEFINE_OP(tf, SelfAdjointEigV2)
 {
     return tfDef({1, 1, 2, 2}, "input",

@@ -169,15 +169,14 @@ template <bool isJpeg> Status runEncode(const KernelArgs& args)
     const Tensor& image = args.in(0);
     const Shape& shape = image.shape;
     if (shape.rank() < 3) return invalidArgument("image must be at least rank 3: " + toString(shape));
-    if (image.dtype != DType::u8) return Error(ErrorCode::unsupported, "pictures of 16 bits a channel");
     const AttributeList& attributes = attributesOf(args);
     const JpegWriting writing{static_cast<int>(attributeInt(attributes, "quality", 95)), attributeBool(attributes, "progressive", false),
                               attributeBool(attributes, "optimize_size", false), attributeBool(attributes, "chroma_downsampling", true)};
     const int first = shape.rank() - 3;
-    const int64_t each = shape.countOf(first, shape.rank());
+    const int64_t each = shape.countOf(first, shape.rank()) * elementBytes(image);
     std::vector<std::string> files;
     for (int64_t k = 0, n = shape.countOf(0, first); k < n; ++k) {
-        Array pixels{DType::u8, Shape({shape[first], shape[first + 1], shape[first + 2]}),
+        Array pixels{image.dtype, Shape({shape[first], shape[first + 1], shape[first + 2]}),
                      std::vector<std::byte>(image.data + k * each, image.data + (k + 1) * each)};
         const Result<std::vector<std::byte>> file = isJpeg ? writeJpeg(pixels, writing) : writePng(pixels);
         if (!file.ok()) return invalidArgument(file.error().message());
@@ -206,7 +205,7 @@ LS_TF_KERNEL(DecodePng, runDecode, "str u8 u16")
 LS_TF_KERNEL(DecodeJpeg, runDecode, "str u8")
 LS_TF_KERNEL(DecodeImage, runDecode, "str u8 u16 f32")
 LS_TF_KERNEL(DecodeBmp, runDecode, "str u8")
-LS_TF_KERNEL(EncodePng, runEncode<false>, "u8 str")
+LS_TF_KERNEL(EncodePng, runEncode<false>, "u8 u16 str")
 LS_TF_KERNEL(EncodeJpeg, runEncode<true>, "u8 str")
 LS_TF_KERNEL(ExtractJpegShape, runJpegShape, "str i32 i64")
 LS_TF_KERNEL(DecodeGif, runDecodeGif, "str u8")

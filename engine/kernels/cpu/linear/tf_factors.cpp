@@ -144,11 +144,12 @@ Result<Stack> stackOf(const KernelArgs& args, bool isSquare)
 }
 
 /// Matrix i of result k: the first rows and columns of `from`.
-template <typename T> void give(const KernelArgs& args, int k, int64_t i, const Matrix<T>& from, int64_t rows, int64_t columns)
+template <typename T, typename Stored = T>
+void give(const KernelArgs& args, int k, int64_t i, const Matrix<T>& from, int64_t rows, int64_t columns)
 {
-    T* out = args.out(k).as<T>() + i * rows * columns;
+    auto* out = args.out(k).as<Stored>() + i * rows * columns;
     for (int64_t r = 0; r < rows; ++r)
-        for (int64_t c = 0; c < columns; ++c) *out++ = from(r, c);
+        for (int64_t c = 0; c < columns; ++c) *out++ = Element<Stored>::store(from(r, c));
 }
 
 Status runQr(const KernelArgs& args)
@@ -158,11 +159,15 @@ Status runQr(const KernelArgs& args)
     const int64_t inner = isFull ? in.rows : std::min(in.rows, in.columns);
     LS_CHECK_OK(tfAllocate(args, 0, in.with({in.rows, inner})));
     LS_CHECK_OK(tfAllocate(args, 1, in.with({inner, in.columns})));
-    return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+    return forDType<Reals, TypeList<Half>>(args.in(0).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute; // halves are rounded at the end
         for (int64_t i = 0; i < in.count; ++i) {
-            const Orthogonal<T> factors(Matrix<T>(args.in(0).as<T>() + i * in.rows * in.columns, in.rows, in.columns), false, inner);
-            give(args, 0, i, factors.q, in.rows, inner);
-            give(args, 1, i, factors.r, inner, in.columns);
+            std::vector<C> elements(static_cast<size_t>(in.rows * in.columns));
+            std::transform(args.in(0).as<T>() + i * std::ssize(elements), args.in(0).as<T>() + (i + 1) * std::ssize(elements),
+                           elements.begin(), Element<T>::load);
+            const Orthogonal<C> factors(Matrix<C>(elements.data(), in.rows, in.columns), false, inner);
+            give<C, T>(args, 0, i, factors.q, in.rows, inner);
+            give<C, T>(args, 1, i, factors.r, inner, in.columns);
         }
         return {};
     });
@@ -428,6 +433,41 @@ Status runSvd(const KernelArgs& args)
 }
 
 /// x with the least |matrix · x − rhs|² + l2 · |x|², by the singular values: what is as good as 0 of them counts as 0.
+std::vector<double> leastSquares(const Singular<double>& factors, const std::vector<double>& rhs, int64_t columns, double epsilon,
+                                 double l2)
+{
+    std::vector<double> x(static_cast<size_t>(columns), 0);
+    const double least = factors.values.empty() ? 0 : factors.values[0] * epsilon;
+    for (size_t k = 0; k < factors.values.size(); ++k) {
+        const double value = factors.values[k];
+        if (value <= least) continue;
+        double part = 0;
+        for (size_t r = 0; r < rhs.size(); ++r) part += factors.u(static_cast<int64_t>(r), static_cast<int64_t>(k)) * rhs[r];
+        for (int64_t c = 0; c < columns; ++c)
+            x[static_cast<size_t>(c)] += factors.v(c, static_cast<int64_t>(k)) * part * value / (value * value + l2);
+    }
+    return x;
+}
+
+/// A matrix of complex numbers is one of real ones, [[re, −im], [im, re]], its right side [re; im]: the solution is that of the former.
+template <typename T> Matrix<double> realMatrix(const T* from, int64_t rows, int64_t columns)
+{
+    constexpr int64_t kParts = kIsComplex<T> ? 2 : 1;
+    Matrix<double> out(kParts * rows, kParts * columns);
+    for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c) {
+            const T x = from[r * columns + c];
+            if constexpr (kIsComplex<T>) {
+                out(r, c) = out(rows + r, columns + c) = x.real();
+                out(rows + r, c) = x.imag();
+                out(r, columns + c) = -x.imag();
+            } else {
+                out(r, c) = x;
+            }
+        }
+    return out;
+}
+
 Status runSolveLs(const KernelArgs& args)
 {
     LS_TRY(const Stack in, stackOf(args, false));
@@ -435,29 +475,30 @@ Status runSolveLs(const KernelArgs& args)
     if (rhs.rank() != args.in(0).shape.rank() || rhs[rhs.rank() - 2] != in.rows ||
         !(Shape(rhs.dims().first(static_cast<size_t>(rhs.rank() - 2))) == in.outer))
         return invalidArgument("Input matrix and rhs are incompatible: " + toString(args.in(0).shape) + " and " + toString(rhs));
-    const int64_t sides = rhs.back(), n = std::min(in.rows, in.columns);
+    const int64_t sides = rhs.back();
     if (args.in(2).shape.rank() != 0) return invalidArgument("l2_regularizer must be scalar, got shape " + tfShapeText(args.in(2).shape));
     const double l2 = attributeBool(attributesOf(args), "fast", true) ? *args.in(2).as<double>() : 0; // the slow way knows none
     LS_CHECK_OK(tfAllocate(args, 0, in.with({in.columns, sides})));
-    return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+    return forDType<Reals, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
+        using R = decltype(std::abs(T()));
+        constexpr size_t kParts = kIsComplex<T> ? 2 : 1;
+        const auto rows = static_cast<size_t>(in.rows), columns = static_cast<size_t>(in.columns);
         for (int64_t i = 0; i < in.count; ++i) {
-            Matrix<double> matrix(in.rows, in.columns);
-            for (int64_t r = 0; r < in.rows; ++r)
-                for (int64_t c = 0; c < in.columns; ++c) matrix(r, c) = args.in(0).as<T>()[(i * in.rows + r) * in.columns + c];
-            const Singular<double> factors(matrix, false);
-            const double least = n > 0 ? factors.values[0] * static_cast<double>(std::numeric_limits<T>::epsilon()) : 0;
+            const Singular<double> factors(realMatrix(args.in(0).as<T>() + i * in.rows * in.columns, in.rows, in.columns), false);
             for (int64_t s = 0; s < sides; ++s) {
-                std::vector<double> x(static_cast<size_t>(in.columns), 0);
-                for (int64_t k = 0; k < n; ++k) {
-                    const double value = factors.values[static_cast<size_t>(k)];
-                    if (value <= least) continue;
-                    double part = 0;
-                    for (int64_t r = 0; r < in.rows; ++r) part += factors.u(r, k) * args.in(1).as<T>()[(i * in.rows + r) * sides + s];
-                    for (int64_t c = 0; c < in.columns; ++c)
-                        x[static_cast<size_t>(c)] += factors.v(c, k) * part * value / (value * value + l2);
+                std::vector<double> side(kParts * rows);
+                for (size_t r = 0; r < rows; ++r) {
+                    const T value = args.in(1).as<T>()[(i * in.rows + static_cast<int64_t>(r)) * sides + s];
+                    if constexpr (kIsComplex<T>) side[rows + r] = value.imag();
+                    side[r] = std::real(value);
                 }
-                for (int64_t c = 0; c < in.columns; ++c)
-                    args.out(0).as<T>()[(i * in.columns + c) * sides + s] = static_cast<T>(x[static_cast<size_t>(c)]);
+                const std::vector<double> x =
+                    leastSquares(factors, side, static_cast<int64_t>(kParts * columns), std::numeric_limits<R>::epsilon(), l2);
+                for (size_t c = 0; c < columns; ++c) {
+                    T& out = args.out(0).as<T>()[(i * in.columns + static_cast<int64_t>(c)) * sides + s];
+                    if constexpr (kIsComplex<T>) out = T(static_cast<R>(x[c]), static_cast<R>(x[columns + c]));
+                    else out = static_cast<T>(x[c]);
+                }
             }
         }
         return {};
@@ -468,7 +509,7 @@ constexpr const char* kReals = "f32 f64";
 
 } // namespace
 
-LS_TF_KERNEL(Qr, runQr, kReals)
+LS_TF_KERNEL(Qr, runQr, "f32 f64 f16")
 LS_TF_KERNEL(SelfAdjointEigV2, runSelfAdjointEig, kReals)
 LS_TF_KERNEL(Svd, runSvd, kReals)
-LS_TF_KERNEL(MatrixSolveLs, runSolveLs, kReals)
+LS_TF_KERNEL(MatrixSolveLs, runSolveLs, "f32 f64 c64 c128")

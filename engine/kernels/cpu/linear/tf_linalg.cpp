@@ -96,13 +96,32 @@ template <typename T> Matrix<T> matrixAt(const KernelArgs& args, const T* from, 
     return attributeBool(attributesOf(args), "adjoint", false) ? adjointOf(from, n) : Matrix<T>(from, n, n);
 }
 
+/// In f32, rounded once.
+Status inverseOfHalves(const KernelArgs& args, int64_t n)
+{
+    const std::vector<float> identity = Matrix<float>::identity(n, n).elements();
+    const bool isAdjoint = attributeBool(attributesOf(args), "adjoint", false);
+    std::vector<float> inverse(identity.size());
+    for (int64_t at = 0, end = args.in(0).elementCount(); at < end; at += n * n) {
+        Matrix<float> matrix(n, n);
+        for (int64_t r = 0; r < n; ++r)
+            for (int64_t c = 0; c < n; ++c)
+                (isAdjoint ? matrix(c, r) : matrix(r, c)) = Element<Half>::load(args.in(0).as<Half>()[at + r * n + c]);
+        const Decomposition<float> lu(std::move(matrix), n);
+        if (lu.isSingular) return invalidArgument("Input is not invertible.");
+        lu.solve(identity.data(), n, n, inverse.data());
+        std::transform(inverse.begin(), inverse.end(), args.out(0).as<Half>() + at, Element<Half>::store);
+    }
+    return {};
+}
+
 Status runInverse(const KernelArgs& args)
 {
     LS_TRY(const int64_t n, squareSize(args.in(0)));
     LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
+    if (args.in(0).dtype == DType::f16) return inverseOfHalves(args, n);
     return forDType<TfSolvable>(args.in(0).dtype, [&]<typename T>() -> Status {
-        std::vector<T> identity(static_cast<size_t>(n * n));
-        for (int64_t i = 0; i < n; ++i) identity[static_cast<size_t>(i * n + i)] = T(1);
+        const std::vector<T> identity = Matrix<T>::identity(n, n).elements();
         for (int64_t at = 0, end = args.in(0).elementCount(); at < end; at += n * n) {
             const Decomposition<T> lu(matrixAt(args, args.in(0).as<T>() + at, n), n);
             if (lu.isSingular) return invalidArgument("Input is not invertible.");
@@ -286,7 +305,7 @@ constexpr const char* kSolvable = "f32 f64 c64 c128";
 
 } // namespace
 
-LS_TF_KERNEL(MatrixInverse, runInverse, kSolvable)
+LS_TF_KERNEL(MatrixInverse, runInverse, "f32 f64 f16 c64 c128")
 LS_TF_KERNEL(MatrixDeterminant, runDeterminant<false>, kSolvable)
 LS_TF_KERNEL(LogMatrixDeterminant, runDeterminant<true>, kSolvable)
 LS_TF_KERNEL(Cholesky, runCholesky, kSolvable)

@@ -56,6 +56,17 @@ LS_FUNCTION(Relu6Op, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
 LS_FUNCTION(ConjOp, std::conj(x))
 #undef LS_FUNCTION
 
+template <typename T> T oneLessThanExp(T x)
+{
+    if constexpr (requires { x.imag(); }) { // by half angles, so that nothing is lost near 0
+        using R = typename T::value_type;
+        const R less = std::expm1(x.real()), whole = less + R(1), half = std::sin(x.imag() / R(2));
+        return {less - R(2) * whole * (half * half), whole * std::sin(x.imag())};
+    } else {
+        return std::expm1(x);
+    }
+}
+
 // What TensorFlow computes by vectors differs in its last bits from what it computes one by one: of n elements the last n mod 8, with
 // the C library. `vector` is the f32 of the former.
 #define LS_VECTOR_FUNCTION(name, single, inVector)                                                                                         \
@@ -64,7 +75,7 @@ LS_FUNCTION(ConjOp, std::conj(x))
         static float vector(float x) { return inVector; }                                                                                  \
     };
 LS_VECTOR_FUNCTION(ExpOp, std::exp(x), eigen::exp(x))
-LS_VECTOR_FUNCTION(Expm1Op, std::expm1(x), eigen::expm1(x))
+LS_VECTOR_FUNCTION(Expm1Op, oneLessThanExp(x), eigen::expm1(x))
 LS_VECTOR_FUNCTION(LogOp, std::log(x), eigen::log(x))
 LS_VECTOR_FUNCTION(Log1pOp, logOfOneMore(x), eigen::log1p(x))
 LS_VECTOR_FUNCTION(SinOp, std::sin(x), eigen::sin(x))
@@ -347,7 +358,7 @@ LS_TF_KERNEL(Rsqrt, (runUnary<RsqrtOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Reciprocal, (runUnary<InverseOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Inv, (runUnary<InverseOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Exp, (runByVectors<ExpOp, TfWide, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Expm1, (runByVectors<Expm1Op, TfWide>), kTfFloats)
+LS_TF_KERNEL(Expm1, (runByVectors<Expm1Op, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Log, (runByVectors<LogOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Log1p, (runByVectors<Log1pOp, TfWide, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Sin, (runByVectors<SinOp, TfWide, TfComplex>), kAnalytic)

@@ -151,11 +151,14 @@ Status runClip(const KernelArgs& args)
                 "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: " +
                 toString(shape) + ", got " + toString(args.in(i).shape));
     LS_CHECK_OK(tfAllocate(args, 0, shape));
-    return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
+    // Of complex numbers both parts are clipped.
+    const DType dtype = args.in(0).dtype, part = dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
+    const int64_t parts = part == dtype ? 1 : 2;
+    return forDType<TfFloats, TfSigned, TfUnsigned>(part, [&]<typename T>() -> Status {
         const auto limit = [&](int operand, int64_t i) {
-            return Element<T>::load(args.in(operand).as<T>()[args.in(operand).shape.rank() == 0 ? 0 : i]);
+            return Element<T>::load(args.in(operand).as<T>()[args.in(operand).shape.rank() == 0 ? i % parts : i]);
         };
-        for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) {
+        for (int64_t i = 0, n = shape.elementCount() * parts; i < n; ++i) {
             const auto low = limit(1, i), high = limit(2, i), x = Element<T>::load(args.in(0).as<T>()[i]);
             const auto least = x > high ? high : x; // NaN stays
             args.out(0).as<T>()[i] = Element<T>::store(least < low ? low : least);
@@ -211,5 +214,5 @@ LS_TF_KERNEL(InplaceSub, runInPlace<InPlace::sub>, kTfNumbers)
 LS_TF_KERNEL(ParallelConcat, runParallelConcat, "all")
 LS_TF_KERNEL(DataFormatDimMap, runDimMap, "i32 i64")
 LS_TF_KERNEL(DataFormatVecPermute, runVecPermute, "i32 i64")
-LS_TF_KERNEL(ClipByValue, runClip, kTfReals)
+LS_TF_KERNEL(ClipByValue, runClip, kTfNumbers)
 LS_TF_KERNEL(IsotonicRegression, runIsotonic, "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16")
