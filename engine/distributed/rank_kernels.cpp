@@ -21,7 +21,7 @@ namespace {
 
 enum Tag : int32_t { call = 50, answer, quit };
 /// What a call asks for, and how an operand or a result is sent.
-enum class Wanted : uint8_t { kernel, value };
+enum class Wanted : uint8_t { kernel, kernelAndBytes, value };
 enum class Sent : uint8_t { nothing, bytes, number };
 
 constexpr int64_t kLookNs = 20'000'000;   ///< between looks for lost ranks
@@ -98,7 +98,8 @@ private:
         reader.numbers(dropped);
         for (const int64_t id : dropped) m_kept.erase(id);
         if (number == 0) return {}; // nothing but that
-        if (reader.number<Wanted>() == Wanted::value) return hand(number, reader.number<int64_t>());
+        const auto wanted = reader.number<Wanted>();
+        if (wanted == Wanted::value) return hand(number, reader.number<int64_t>());
         const GraphId graph(reader.number<int32_t>());
         const OperatorId op(reader.number<int32_t>());
         Status status = compute(reader, graph, op);
@@ -106,12 +107,12 @@ private:
         message.number(number);
         message.number(static_cast<int32_t>(status.ok() ? ErrorCode() : status.detail().code));
         if (!status.ok()) message.text(status.detail().what);
-        for (size_t k = 0; status.ok() && k < m_host.m_outputs.size(); ++k) answerWith(message, k);
+        for (size_t k = 0; status.ok() && k < m_host.m_outputs.size(); ++k) answerWith(message, k, wanted == Wanted::kernelAndBytes);
         return m_transport.send(0, Tag::answer, message.bytes());
     }
 
     /// A large result stays here.
-    void answerWith(MessageWriter& message, size_t k)
+    void answerWith(MessageWriter& message, size_t k, bool withBytes)
     {
         Tensor& result = m_host.m_outputs[k];
         std::vector<std::byte>& room = m_host.m_rooms[k];
@@ -122,6 +123,7 @@ private:
         message.number(static_cast<uint8_t>(result.dtype));
         message.numbers(result.shape.dims());
         message.number(static_cast<uint64_t>(result.bytes));
+        if (withBytes) message.tensor(result);
         Kept& kept = m_kept[m_last];
         kept.tensor = result;
         kept.bytes = std::move(room); // its place stays
@@ -352,8 +354,7 @@ int32_t RankKernels::rankOf(OperatorId outermost, GraphId graph, OperatorId op)
 
 bool RankKernels::isThere(int32_t rank, const RemoteValue& value) const { return static_cast<const KeptValue&>(value).rank() == rank; }
 
-Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, std::span<const RemoteValuePtr> operands,
-                        std::span<RemoteValuePtr> results)
+Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, const Values& values)
 {
     for (int32_t other = 1; other < m_transport.size(); ++other) {
         if (other == rank || m_transport.isLost(other)) continue;
@@ -367,11 +368,11 @@ Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const Kernel
     MessageWriter message(m_room);
     message.number(++m_number);
     message.numbers(m_keeping->take(rank, 0));
-    message.number(Wanted::kernel);
+    message.number(values.areShown ? Wanted::kernelAndBytes : Wanted::kernel);
     message.number(static_cast<int32_t>(graph.index));
     message.number(static_cast<int32_t>(op.index));
     for (int i = 0; i < args.inputCount; ++i) {
-        const RemoteValuePtr& remote = operands[static_cast<size_t>(i)];
+        const RemoteValuePtr& remote = values.operands[static_cast<size_t>(i)];
         const bool isThere = remote && this->isThere(rank, *remote);
         message.number(!args.has(i) ? Sent::nothing : isThere ? Sent::number : Sent::bytes);
         if (isThere) message.number(static_cast<const KeptValue&>(*remote).id());
@@ -385,7 +386,7 @@ Status RankKernels::run(int32_t rank, GraphId graph, OperatorId op, const Kernel
         if (isSized) message.numbers(result.shape.dims());
     }
     LS_CHECK_OK(call(rank, message.bytes()));
-    return take(rank, args, results);
+    return take(rank, args, values);
 }
 
 /// The answer is in m_message.
@@ -422,7 +423,7 @@ Status RankKernels::bring(const KeptValue& value, std::span<std::byte> into)
     return {};
 }
 
-Status RankKernels::take(int32_t rank, const KernelArgs& args, std::span<RemoteValuePtr> results)
+Status RankKernels::take(int32_t rank, const KernelArgs& args, const Values& values)
 {
     MessageReader reader(m_message.bytes);
     reader.number<int64_t>();
@@ -439,8 +440,8 @@ Status RankKernels::take(int32_t rank, const KernelArgs& args, std::span<RemoteV
             const std::optional<int64_t> count = checkedElementCount(Shape(dims));
             if (!reader.isWhole() || dtype != output.dtype || !count || byteSize(dtype, *count) != bytes) return notWhole();
             output.shape = Shape(dims);
-            results[static_cast<size_t>(k)] = std::make_shared<KeptValue>(m_keeping, rank, id, bytes);
-            continue;
+            values.results[static_cast<size_t>(k)] = std::make_shared<KeptValue>(m_keeping, rank, id, bytes);
+            if (!values.areShown) continue;
         }
         const Tensor result = reader.tensor();
         if (!reader.isWhole() || result.dtype != output.dtype) return notWhole();

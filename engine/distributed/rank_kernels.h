@@ -25,15 +25,14 @@ public:
 
     int32_t rankOf(OperatorId outermost, GraphId graph, OperatorId op) override;
     bool isThere(int32_t rank, const RemoteValue& value) const override;
-    Status run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, std::span<const RemoteValuePtr> operands,
-               std::span<RemoteValuePtr> results) override;
+    Status run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, const Values& values) override;
 
 private:
     class Keeping;
     class KeptValue;
     Status call(int32_t rank, std::span<const std::byte> message);
     Status bring(const KeptValue& value, std::span<std::byte> into);
-    Status take(int32_t rank, const KernelArgs& args, std::span<RemoteValuePtr> results);
+    Status take(int32_t rank, const KernelArgs& args, const Values& values);
 
     Transport& m_transport;
     const CutPlan& m_plan;

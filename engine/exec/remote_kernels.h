@@ -21,10 +21,14 @@ public:
     virtual int32_t rankOf(OperatorId outermost, GraphId graph, OperatorId op) = 0;
     /// Whether the value need not come here to be an operand of what runs on `rank`.
     virtual bool isThere(int32_t rank, const RemoteValue& value) const = 0;
-    /// Runs the kernel there. Of operands that are there no data are looked at. A result that stays there has no data afterwards, but
-    /// stands in `results`. Errors: of the kernel; execution, if that rank is lost.
-    virtual Status run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, std::span<const RemoteValuePtr> operands,
-                       std::span<RemoteValuePtr> results) = 0;
+    /// The large values of one call.
+    struct Values {
+        std::span<const RemoteValuePtr> operands; ///< of those that are there no data are looked at
+        std::span<RemoteValuePtr> results;        ///< filled in for those that stay there; they have no data afterwards
+        bool areShown = false;                    ///< somebody looks at results as soon as they are there: their data come at once
+    };
+    /// Runs the kernel there. Errors: of the kernel; execution, if that rank is lost.
+    virtual Status run(int32_t rank, GraphId graph, OperatorId op, const KernelArgs& args, const Values& values) = 0;
 };
 
 } // namespace loopscope

@@ -390,11 +390,12 @@ Status NodeRunner::runRemotely(int32_t rank, const Program& program, const Node&
     m_remoteOut.assign(static_cast<size_t>(node.outputCount), nullptr);
     for (size_t i = 0; i < m_remoteIn.size(); ++i)
         if (m_inCells[i]) m_remoteIn[i] = m_inCells[i]->remote;
-    LS_CHECK_OK(m_remote->run(rank, program.code.id, node.op, args, m_remoteIn, m_remoteOut));
+    const bool areShown = m_core.audience().ofOperators() != nullptr;
+    LS_CHECK_OK(m_remote->run(rank, program.code.id, node.op, args, {m_remoteIn, m_remoteOut, areShown}));
     for (size_t k = 0; k < m_remoteOut.size(); ++k) {
         if (!m_remoteOut[k]) continue;
         Cell& cell = *m_results[k];
-        cell.data = nullptr;
+        if (!areShown) cell.data = nullptr;
         cell.bytes = m_remoteOut[k]->bytes();
         cell.remote = std::move(m_remoteOut[k]);
     }

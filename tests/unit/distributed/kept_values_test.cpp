@@ -74,9 +74,10 @@ private:
     std::unique_ptr<RankKernels> m_kernels;
 };
 
-std::unique_ptr<DataflowExecutor> started(const Model& model, const ExecutionOptions& options)
+std::unique_ptr<DataflowExecutor> started(const Model& model, const ExecutionOptions& options, ExecutionObserver* observer = nullptr)
 {
     Result<std::unique_ptr<DataflowExecutor>> executor = DataflowExecutor::create(model, GraphId(0), options);
+    if (executor.ok()) (*executor)->setObserver(observer);
     EXPECT_TRUE(executor.ok() && (*executor)->start().ok());
     return std::move(executor).value();
 }
@@ -127,6 +128,35 @@ TEST(KeptValues, stay_where_they_were_computed_and_so_do_those_of_saved_states)
             EXPECT_EQ(elementsOf(executor->output(0)), expected);
         }
     }
+    EXPECT_EQ(valuesOnRanks(), 0);
+}
+
+/// Sums what it hears.
+class Listener final : public ExecutionObserver {
+public:
+    void operatorExecuted(const OperatorEvent& event) override
+    {
+        for (const Tensor* result : event.results)
+            if (result && result->dtype == DType::f32 && result->bytes > 0) m_sum += result->as<float>()[result->elementCount() - 1];
+    }
+    double m_sum = 0;
+};
+
+TEST(KeptValues, are_there_for_who_listens)
+{
+    const Result<Model> model = modelFromText(kLoop, "test");
+    ASSERT_TRUE(model.ok());
+    Listener alone, listener;
+    const auto plain = started(*model, {}, &alone);
+    ASSERT_TRUE(plain->run().ok());
+    Driven driven(*model);
+    {
+        const auto executor = started(*model, driven.options(), &listener);
+        ASSERT_TRUE(executor->run().ok());
+        EXPECT_EQ(elementsOf(executor->output(0)), elementsOf(plain->output(0)));
+    }
+    EXPECT_NE(alone.m_sum, 0);
+    EXPECT_EQ(listener.m_sum, alone.m_sum);
     EXPECT_EQ(valuesOnRanks(), 0);
 }
 
