@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -80,6 +81,8 @@ public:
     /// Has them run so many times, one after the other, before what is recorded next.
     Status repeat(uint32_t times);
     void endOperator();
+    bool describes(const Tensor& tensor) const override;
+    std::optional<TensorStatistics> describe(const Tensor& tensor) override;
     /// What the device alone has comes to the host, and all of the device's room is given back, whatever was asked of this operator so far:
     /// what is asked for next is copied there again. For a device that is full.
     Status spill();

@@ -12,10 +12,11 @@ namespace loopscope {
 namespace {
 
 /// What somebody is about to look at comes to the host. Errors: device.
-Status bringResults(DeviceMemory* device, const KernelArgs& args)
+Status bringResults(DeviceMemory* device, const KernelArgs& args, bool wantsElements = true)
 {
     if (!device) return {};
-    for (int k = 0; k < args.outputCount; ++k) device->hostBytes(args.out(k));
+    for (int k = 0; k < args.outputCount; ++k)
+        if (wantsElements || !device->describes(args.out(k))) device->hostBytes(args.out(k));
     return device->check();
 }
 
@@ -346,14 +347,15 @@ Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction&
     Status status = instruction.plain == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.ns = m_audience.since(from);
-    if (status.ok()) status = bringResults(m_options.device, instruction.args);
+    event.device = m_options.device;
+    if (status.ok()) status = bringResults(m_options.device, instruction.args, m_audience.ofOperators()->wantsElements());
     if (status.ok()) {
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     } else {
         event.state = EventState::failed;
     }
     m_audience.ofOperators()->operatorExecuted(event);
-    return status;
+    return status.ok() && m_options.device ? m_options.device->check() : std::move(status);
 }
 
 Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instruction, bool single)

@@ -14,6 +14,8 @@
 
 namespace loopscope {
 
+class DeviceMemory;
+
 /// How a graph was entered. `loop`: cond and body of one iteration share an invocation.
 enum class CallRole : uint8_t { main, loop, thenBranch, elseBranch, branch, call, init, region, frame };
 /// "main", "loop", "then", "else", "branch", "call", "init", "region", "frame"
@@ -65,6 +67,7 @@ struct OperatorEvent {
     int64_t ns = -1;                        ///< duration, callees included; −1 if times are off
     int64_t trips = -1;                     ///< of a loop: iterations of its body; else −1
     std::span<const Tensor* const> results; ///< in result order; null, or without data: dead, or of a recording that does not hold it
+    DeviceMemory* device = nullptr;         ///< not null: some of their elements may lie there alone (ExecutionObserver::wantsElements)
 };
 
 /// A variable, table or stack was touched by the operator that is running now (its OperatorEvent follows).

@@ -15,6 +15,8 @@ public:
     virtual bool wantsTimes() const { return false; }
     /// Asked with it: tell of every operator? Who only follows invocations says no: telling costs as much as a scalar operator.
     virtual bool wantsOperators() const { return true; }
+    /// False: of results that a device alone has it asks DeviceMemory::describe(); they are not brought to the host for it.
+    virtual bool wantsElements() const { return true; }
     virtual void runStarted(const RunStart&) {}
     virtual void invocationStarted(const InvocationStart&) {}
     virtual void operatorExecuted(const OperatorEvent&) {}
@@ -39,6 +41,12 @@ public:
     {
         for (const ExecutionObserver* o : m_observers)
             if (o->wantsOperators()) return true;
+        return false;
+    }
+    bool wantsElements() const override
+    {
+        for (const ExecutionObserver* o : m_observers)
+            if (o->wantsElements()) return true;
         return false;
     }
     void runStarted(const RunStart& e) override

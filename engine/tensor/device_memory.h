@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/tensor/statistics.h"
 #include "engine/tensor/tensor.h"
 
 #include <cstddef>
@@ -38,6 +39,10 @@ public:
     void computed(const Tensor& tensor);
     /// The host has, or is about to, or the place goes: what the device holds for it is old.
     void written(const Tensor& tensor);
+    /// Whether describe() saves reading a tensor back that the device alone has.
+    virtual bool describes(const Tensor&) const { return false; }
+    /// The statistics of such a tensor, reduced there and equal to what computeStatistics() makes of its bytes. None: the bytes are needed.
+    virtual std::optional<TensorStatistics> describe(const Tensor&) { return std::nullopt; }
     /// Errors: those of readBack().
     Status check() const { return m_failure ? Status(m_failure->copy()) : Status(); }
 

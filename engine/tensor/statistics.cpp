@@ -14,7 +14,7 @@ namespace loopscope {
 
 namespace {
 
-constexpr int64_t kBlock = 512;
+constexpr int64_t kBlock = StatisticsBlock::kElements;
 
 /// Running minimum, maximum, mean and sum of squared deviations.
 struct Moments {
@@ -358,6 +358,26 @@ TensorStatistics computeStatistics(const Tensor& tensor)
                 s, n, [&tensor](int64_t i) { return storedReal(tensor, i); }, [&tensor](int64_t i) { return isDenormalAt(tensor, i); });
         }
     }
+    return s;
+}
+
+TensorStatistics joinStatistics(int64_t elements, std::span<const StatisticsBlock> blocks)
+{
+    TensorStatistics s;
+    s.elements = elements;
+    Moments moments;
+    int64_t begin = 0;
+    for (const StatisticsBlock& block : blocks) {
+        s.zeros += block.zeros;
+        s.nan += block.nan;
+        s.positiveInf += block.positiveInf;
+        s.negativeInf += block.negativeInf;
+        s.denormal += block.denormal;
+        if (s.firstAbnormal < 0 && block.firstAbnormal >= 0) s.firstAbnormal = begin + block.firstAbnormal;
+        moments.join(block.finite, block.min, block.max, block.mean, block.squares);
+        begin += kBlock;
+    }
+    finish(s, moments);
     return s;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/tensor/tensor.h"
 
 #include <cstdint>
+#include <span>
 
 namespace loopscope {
 
@@ -24,6 +25,17 @@ struct TensorStatistics {
 
 /// One pass, no allocation. `tensor.shape` must be static and its data present.
 TensorStatistics computeStatistics(const Tensor& tensor);
+
+/// What statistics need to know of 512 elements of f32, or of those at the end: for whoever has not the elements but these.
+struct StatisticsBlock {
+    static constexpr int64_t kElements = 512;
+    double min = 0, max = 0, mean = 0, squares = 0; ///< of those that are finite; squares: of what they differ from the mean
+    int32_t finite = 0, zeros = 0, nan = 0, positiveInf = 0, negativeInf = 0, denormal = 0;
+    int32_t firstAbnormal = -1; ///< in the block
+    int32_t unused = 0;
+};
+/// The same as computeStatistics() of all elements, in order.
+TensorStatistics joinStatistics(int64_t elements, std::span<const StatisticsBlock> blocks);
 
 /// Element `index` (flat, row-major) as a real number: dequantized; bool 0 or 1; NaN for strings and handles.
 double elementAsReal(const Tensor& tensor, int64_t index);

@@ -176,6 +176,8 @@ TraceRecorder::~TraceRecorder() { static_cast<void>(finish()); }
 
 bool TraceRecorder::wantsTimes() const { return m_impl && m_impl->m_options.times; }
 
+bool TraceRecorder::wantsElements() const { return m_impl && m_impl->wantsElements(); }
+
 void TraceRecorder::runStarted(const RunStart& e)
 {
     if (m_impl) m_impl->runStarted(e);

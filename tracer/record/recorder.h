@@ -101,6 +101,7 @@ public:
     TraceRecorder& operator=(const TraceRecorder&) = delete;
 
     bool wantsTimes() const override;
+    bool wantsElements() const override;
     void runStarted(const RunStart& e) override;
     void invocationStarted(const InvocationStart& e) override;
     void operatorExecuted(const OperatorEvent& e) override;

@@ -1,5 +1,6 @@
 // What happens for every executed operator. The first function is the fast way of one scalar result, tens of nanoseconds; the rest is
 // taken by tensors, by whatever is rare, and where values are stored or filtered.
+#include "engine/tensor/device_memory.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/variants.h"
 #include "tracer/record/recorder_impl.h"
@@ -8,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace loopscope {
 
@@ -133,10 +135,10 @@ void TraceRecorder::Impl::recordSlowly(const OperatorEvent& e, Open& open, Opera
             // Nothing is written; the row says that it ran.
         } else if (tensor == nullptr) {
             record.head.state = m_index.isTensorFlow() ? WriteState::dead : WriteState::notWritten;
+        } else if (bool needsBytes = false; !describe(*tensor, e.device, record, range, abnormal, needsBytes)) {
+            record.head.state = WriteState::failed;
         } else {
             ResultInfo& result = m_index.result(op, slot);
-            bool needsBytes = false;
-            describe(*tensor, record, range, abnormal, needsBytes);
             takeShape(result, tensor->shape, event);
             hasAbnormal = abnormal.nan + abnormal.positiveInf + abnormal.negativeInf + abnormal.denormal + abnormal.saturated > 0;
             const bool wantsStored = m_hashesAll && wantsBytes(open, e, result, static_cast<int>(slot));
@@ -174,17 +176,23 @@ void TraceRecorder::Impl::recordSlowly(const OperatorEvent& e, Open& open, Opera
     pushGroup(m_group);
 }
 
-void TraceRecorder::Impl::describe(const Tensor& tensor, ValueRecord& record, RangeRecord& range, AbnormalRecord& abnormal,
-                                   bool& needsBytes) const
+bool TraceRecorder::Impl::describe(const Tensor& tensor, DeviceMemory* device, ValueRecord& record, RangeRecord& range,
+                                   AbnormalRecord& abnormal, bool& needsBytes) const
 {
     const bool single = isSingle(tensor);
-    if (single && plainScalar(tensor, record)) return;
+    if (single && plainScalar(tensor, record)) return true;
     // Nobody reads figures that are not written.
     if (m_writer->throttle.load(std::memory_order_relaxed) >= Throttle::noEvents) {
         record.head.state = WriteState::notTaken;
-        return;
+        return true;
     }
-    const TensorStatistics s = computeStatistics(tensor);
+    std::optional<TensorStatistics> there;
+    if (device && device->placementOf(tensor) == Placement::device) {
+        there = device->describe(tensor);
+        if (!there) device->hostBytes(tensor);
+        if (!there && device->placementOf(tensor) == Placement::device) return false;
+    }
+    const TensorStatistics s = there ? *there : computeStatistics(tensor);
     abnormal.nan = s.nan;
     abnormal.positiveInf = s.positiveInf;
     abnormal.negativeInf = s.negativeInf;
@@ -204,7 +212,7 @@ void TraceRecorder::Impl::describe(const Tensor& tensor, ValueRecord& record, Ra
             range.zeros = s.zeros;
         }
     }
-    if (!single || tensor.data == nullptr) return;
+    if (!single || tensor.data == nullptr) return true;
     if (tensor.dtype == DType::u64) {
         const auto value = load<uint64_t>(tensor);
         needsBytes = value > static_cast<uint64_t>(INT64_MAX);
@@ -217,6 +225,7 @@ void TraceRecorder::Impl::describe(const Tensor& tensor, ValueRecord& record, Ra
     } else if (isFloat(tensor.dtype)) {
         needsBytes = s.nan > 0 || (s.finite > 0 && s.min == 0 && std::signbit(elementAsReal(tensor, 0)));
     }
+    return true;
 }
 
 void TraceRecorder::Impl::takeShape(ResultInfo& result, const Shape& shape, int64_t event)
@@ -268,7 +277,7 @@ void TraceRecorder::Impl::variableAccessed(const VariableAccess& e)
         RangeRecord range;
         AbnormalRecord abnormal;
         bool needsBytes = false;
-        describe(*e.value, record, range, abnormal, needsBytes);
+        describe(*e.value, nullptr, record, range, abnormal, needsBytes);
         item.flags = record.head.flags;
         item.lo = record.lo;
         item.hi = range.hi;

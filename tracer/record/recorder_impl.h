@@ -31,6 +31,7 @@ public:
     }
     void runStarted(const RunStart& e);
     void invocationStarted(const InvocationStart& e);
+    bool wantsElements() const { return m_hashesAll; }
     void operatorExecuted(const OperatorEvent& e);
     void variableAccessed(const VariableAccess& e);
     void printed(const PrintedText& e);
@@ -72,7 +73,9 @@ private:
 
     // Events.
     void recordSlowly(const OperatorEvent& e, Open& open, OperatorInfo& op);
-    void describe(const Tensor& tensor, ValueRecord& record, RangeRecord& range, AbnormalRecord& abnormal, bool& needsBytes) const;
+    /// False: it was lost with the device, which holds it alone; null: there is none.
+    bool describe(const Tensor& tensor, DeviceMemory* device, ValueRecord& record, RangeRecord& range, AbnormalRecord& abnormal,
+                  bool& needsBytes) const;
     void takeShape(ResultInfo& result, const Shape& shape, int64_t event);
     void raiseValueAlerts(const AbnormalRecord& abnormal, const Open& open, const OperatorEvent& e, ResultInfo& result, int slot);
     void alert(const char* kind, int64_t event, int slot, std::string text, const Open* where);
