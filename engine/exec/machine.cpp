@@ -398,25 +398,41 @@ void Interpreter::Impl::locate(Position& position) const
     position.op = atEnd ? OperatorId() : OperatorId(frame.next);
 }
 
-Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
+namespace {
+
+[[gnu::noinline]] Status resizeAnew(Slot& slot, const Shape& shape, size_t bytes, DeviceMemory* device)
 {
-    auto& slot = static_cast<Slot&>(output);                    // every result of every instruction is a slot
-    const bool isScalar = shape.rank() == 0 && shape.hasRank(); // mostly
-    const bool isSame = isScalar ? slot.shape.rank() == 0 && slot.shape.hasRank() : slot.shape == shape;
-    if (!isScalar && !shape.isStatic())
-        return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
+    if (!shape.isStatic()) return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
     if (slot.fixed) {
-        if (isSame && bytes == slot.bytes) return {};
+        if (slot.shape == shape && bytes == slot.bytes) return {};
         return Error(ErrorCode::execution, "a result does not have the size that was planned")
             .found(toString(shape))
             .expected(toString(slot.shape));
     }
-    if (m_options.device) m_options.device->written(slot); // its place may become another value's
+    if (device) device->written(slot); // its place may become another value's
     LS_CHECK_OK(slot.heap->reserve(bytes));
     slot.data = slot.heap->data();
     slot.bytes = bytes;
-    if (!isSame) slot.shape = shape;
+    if (slot.shape != shape) slot.shape = shape;
     return {};
+}
+
+} // namespace
+
+/// Lists grow and shrink in each iteration: what is mostly asked for is at the beginning, and the rest elsewhere.
+Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
+{
+    auto& slot = static_cast<Slot&>(output); // every result of every instruction is a slot
+    const auto isScalar = [](const Shape& of) { return of.rank() == 0 && of.hasRank(); };
+    if (isScalar(shape) && isScalar(slot.shape)) {
+        if (slot.fixed && bytes == slot.bytes) return {};
+        if (!slot.fixed && !m_options.device && slot.heap->data() && bytes <= slot.heap->capacity()) {
+            slot.data = slot.heap->data();
+            slot.bytes = bytes;
+            return {};
+        }
+    }
+    return resizeAnew(slot, shape, bytes, m_options.device);
 }
 
 std::vector<AccessSite> Interpreter::Impl::accessSites() const
