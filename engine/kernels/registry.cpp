@@ -45,6 +45,9 @@ const KernelEntry* findFlexKernel(const Kind& kind)
             at->second.dialect = "custom";
             at->second.name = at->first;
             at->second.prepare = prepareFlexKernel;
+            flex = at->second;
+            flex.name = entry.name;
+            made.emplace(entry.name, flex);
             for (const PortedOp& ported : portedOps()) {
                 if (ported.tensorflow != entry.name) continue;
                 flex = at->second;

@@ -2,6 +2,7 @@
 
 #include "engine/base/wire_reader.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/op_traits.h"
 #include "engine/ops/tf_registry.h"
 #include "engine/tensor/strings.h"
 
@@ -186,6 +187,8 @@ Result<Operator> portedNode(const Operator& op, const Attribute* options)
     Operator node = op;
     node.attributes.clear();
     node.kind = Kind{"tf", std::string(flexName(op.kind))};
+    // Resources go by their node's name, which these files do not have.
+    if (node.name.empty() && !op.results.empty()) node.name = op.kind.name + "#" + std::to_string(op.results.front().index);
     const TfOpSignature* const signature = findTfOp(node.kind.name);
     const auto* const map = options ? options->as<AttributeMap>() : nullptr;
     if (!map || !signature) return node;
@@ -208,12 +211,8 @@ Result<Operator> portedNode(const Operator& op, const Attribute* options)
 std::span<const PortedOp> portedOps()
 {
     static constexpr PortedOp kPorted[] = {
-        {"RaggedTensorToTensor", "RaggedTensorToTensor"},
         {"TFSentencepieceTokenizeOp", "TFText>FastSentencepieceTokenize"},
         {"TFSentencepieceDetokenizeOp", "TFText>FastSentencepieceDetokenize"},
-        {"TFText>FastSentencepieceTokenize", "TFText>FastSentencepieceTokenize"},
-        {"TFText>FastSentencepieceDetokenize", "TFText>FastSentencepieceDetokenize"},
-        {"TFText>WhitespaceTokenizeWithOffsetsV2", "TFText>WhitespaceTokenizeWithOffsetsV2"},
     };
     return kPorted;
 }
@@ -224,7 +223,9 @@ std::string_view flexName(const Kind& kind)
     constexpr std::string_view kPrefix = "Flex";
     if (kind.name.starts_with(kPrefix)) return std::string_view(kind.name).substr(kPrefix.size());
     const auto found = std::ranges::find(portedOps(), kind.name, &PortedOp::custom);
-    return found == portedOps().end() ? std::string_view() : found->tensorflow;
+    if (found != portedOps().end()) return found->tensorflow;
+    const bool isNode = findTfOp(kind.name) != nullptr && !hasTrait({"tf", kind.name}, OpTrait::dataflow);
+    return isNode ? std::string_view(kind.name) : std::string_view();
 }
 
 const OpDef* findFlexOp(const Kind& kind)
@@ -242,6 +243,8 @@ const OpDef* findFlexOp(const Kind& kind)
             flex.name = made->names.emplace_back("Flex" + std::string(def.name));
             flex.infer = inferFlex;
             made->byName.emplace(flex.name, flex);
+            flex.name = def.name;
+            made->byName.emplace(flex.name, flex);
             for (const PortedOp& ported : portedOps()) {
                 if (ported.tensorflow != def.name) continue;
                 flex.name = ported.custom;
@@ -258,7 +261,7 @@ const OpDef* findFlexOp(const Kind& kind)
 Result<Operator> flexNode(const Operator& op)
 {
     const Attribute* options = findAttribute(op.attributes, "options");
-    if (std::ranges::find(portedOps(), op.kind.name, &PortedOp::custom) != portedOps().end()) return portedNode(op, options);
+    if (!op.kind.name.starts_with("Flex")) return portedNode(op, options);
     const auto* raw = options ? options->as<HexBytes>() : nullptr;
     if (!raw) return malformed("are missing");
     const auto parts = flexVector({reinterpret_cast<const uint8_t*>(raw->bytes.data()), raw->bytes.size()});

@@ -1,5 +1,6 @@
-// TensorFlow operators inside of TFLite files: the custom operator FlexFoo carries the node of a Foo in its options. Others were written
-// for TFLite once more and have TensorFlow's attributes in a map. Definitions and kernels of the "tf" dialect serve both.
+// TensorFlow operators inside of TFLite files: the custom operator FlexFoo carries the node of a Foo in its options. Where a converter
+// was allowed custom operators, a Foo is one of that name and has its attributes in a map; a few have other names. Definitions and
+// kernels of the "tf" dialect serve all of them.
 #pragma once
 
 #include "engine/ops/op_def.h"
@@ -9,13 +10,13 @@
 
 namespace loopscope {
 
-/// A custom operator that does what one of TensorFlow's does.
+/// A custom operator of another name that does what one of TensorFlow's does.
 struct PortedOp {
     std::string_view custom, tensorflow;
 };
 std::span<const PortedOp> portedOps();
 
-/// "Foo" of the kind custom.FlexFoo, and of a ported one; empty for any other kind.
+/// "Foo" of the kinds custom.FlexFoo and custom.Foo, and of a ported one; empty for any other kind.
 std::string_view flexName(const Kind& kind);
 
 /// The definition of a Flex operator: TensorFlow's, by the node in its options. Null if there is none, or if it is a call.
