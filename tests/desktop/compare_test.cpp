@@ -122,6 +122,13 @@ private slots:
         const CompareDesk& desk = CompareDesk::of(*m_window->document());
         QCOMPARE(desk.selected(CompareSide::here), std::vector<std::string>{"main/fully_connected#1"});
         QVERIFY(find<QLabel>("kernelsReason")->isVisible());
+        // Narrow, and with large text, names stay; the lines above the pictures grow with it.
+        m_window->resize(960, 600);
+        Theme::instance().setTextPercent(150);
+        settle();
+        QVERIFY2(table->columnWidth(0) >= 100, qPrintable(QString::number(table->columnWidth(0))));
+        QVERIFY(table->isColumnHidden(3));
+        QVERIFY(find<QWidget>("compareName")->height() > QFontMetrics(Theme::instance().font(FontUse::body)).height());
     }
 
     void aReloadKeepsTheOtherSide()

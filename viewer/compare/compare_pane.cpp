@@ -25,8 +25,13 @@ constexpr double kReadable = 0.8; ///< wider pictures are cut at the right inste
 
 NameLine::NameLine(QWidget* parent) : QWidget(parent)
 {
-    setFixedHeight(22);
-    connect(&Theme::instance(), &Theme::changed, this, [this] { update(); });
+    setObjectName("compareName");
+    const auto restyle = [this] {
+        setFixedHeight(Theme::instance().barHeight(22));
+        update();
+    };
+    restyle();
+    connect(&Theme::instance(), &Theme::changed, this, restyle);
 }
 
 void NameLine::show(bool here, const QString& name, const QString& detail)

@@ -55,7 +55,7 @@ ErrorStrip::ErrorStrip(CompareDesk& desk, QWidget* parent) : QWidget(parent), m_
     connect(&Theme::instance(), &Theme::changed, this, repaint);
 }
 
-int ErrorStrip::headHeight() const { return 22; } // as the names above the pictures
+int ErrorStrip::headHeight() const { return Theme::instance().barHeight(22); } // as the names above the pictures
 double ErrorStrip::axisLeft() const { return kLeft; }
 double ErrorStrip::axisWidth() const { return std::max(20.0, width() - kLeft - kValueRoom - kMark); }
 

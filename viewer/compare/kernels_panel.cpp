@@ -29,7 +29,7 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : 4; }
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override
     {
-        const QString heads[] = {tr("Operator"), tr("max |Δ| of outputs"), tr("Elements"), tr("Its own result")};
+        const QString heads[] = {tr("Operator"), tr("Outputs change"), tr("Elements"), tr("Its own result")};
         return orientation == Qt::Horizontal && role == Qt::DisplayRole ? QVariant(heads[section]) : QVariant();
     }
     QVariant data(const QModelIndex& index, int role) const override
@@ -59,6 +59,21 @@ private:
     std::vector<KernelEffect> m_rows;
 };
 
+/// Narrow, it leaves out what says less than the operator and what it changes; its reason has that, too.
+class KernelView : public RowView {
+public:
+    explicit KernelView(QWidget* parent) : RowView("kernelTable", tr("Operators by what each alone does to the outputs"), parent) {}
+
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        const int room = width() * 100 / Theme::instance().textPercent();
+        setColumnHidden(3, room < 560);
+        setColumnHidden(2, room < 420);
+        RowView::resizeEvent(event);
+    }
+};
+
 class KernelsPanel : public Panel {
     Q_OBJECT
 public:
@@ -73,9 +88,9 @@ public:
         rows->setContentsMargins(0, 0, 0, 0);
         rows->setSpacing(0);
         m_first = words("kernelsFirst", content);
-        m_view = new RowView("kernelTable", tr("Operators by what each alone does to the outputs"), content);
+        m_view = new KernelView(content);
         m_view->setModel(&m_model);
-        m_view->setColumnWidths({128, 96, 150});
+        m_view->setColumnWidths({124, 96, 150});
         m_reason = words("kernelsReason", content);
         rows->addWidget(m_first);
         rows->addWidget(m_view, 1);
