@@ -357,6 +357,11 @@ private slots:
         QVERIFY(bar.crumbs().contains("…"));
         QVERIFY(bar.crumbs().last().endsWith("sub"));
         QCOMPARE(bar.address(), QString("main/while/while_context@3:frame/while/inner@4:frame/while/cond/sub"));
+        // Of very little room what is current has all.
+        Theme::instance().setTextPercent(200);
+        bar.resize(160, 52);
+        bar.setAddress("main/while#0@37:body/add#3");
+        QCOMPARE(bar.crumbs().join(" "), QString("… / add#3"));
     }
 
     void sizesOfPictures()

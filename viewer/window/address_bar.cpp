@@ -103,12 +103,17 @@ void AddressBar::layOut()
         for (const QString& part : parts) sum += widthOf(part);
         return sum + separator * static_cast<int>(parts.size() - 1);
     };
-    // The key goes first, then what lies in the middle: both ends say the most.
+    // The key goes first, then what lies in the middle: both ends say the most. At last the beginning: what is current is the end.
     m_key->setVisible(!m_key->text().isEmpty() && (m_address.isEmpty() ? widthOf(m_hint) : total()) <= m_key->x() - kLeft - 6);
     const int room = (m_key->isHidden() ? width() - 8 : m_key->x() - 6) - kLeft;
     qsizetype dropped = 0;
     while (parts.size() > 2 && total() + (dropped > 0 ? separator + widthOf("…") : 0) > room) {
         parts.removeAt(1);
+        ++dropped;
+    }
+    const bool endsAlone = parts.size() == 2 && total() + (dropped > 0 ? separator + widthOf("…") : 0) > room;
+    if (endsAlone) {
+        parts.removeFirst();
         ++dropped;
     }
     int x = kLeft;
@@ -124,11 +129,11 @@ void AddressBar::layOut()
     };
     for (qsizetype i = 0; i < parts.size(); ++i) {
         if (i > 0) slash();
-        if (i == 1 && dropped > 0) {
+        if (i == (endsAlone ? 0 : 1) && dropped > 0) {
             add("…", {}, false, true);
             slash();
         }
-        const QString address = QStringList(whole.mid(0, (i == 0 ? 0 : i + dropped) + 1)).join('/');
+        const QString address = QStringList(whole.mid(0, (i == 0 && !endsAlone ? 0 : i + dropped) + 1)).join('/');
         QString part = parts[i];
         const int end = kLeft + room;
         if (x + widthOf(part) > end) part = metrics.elidedText(part, Qt::ElideMiddle, std::max(20, end - x));
