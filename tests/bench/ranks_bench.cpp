@@ -21,9 +21,9 @@ namespace loopscope::bench {
 namespace {
 
 constexpr GraphId kMain(0);
-constexpr int64_t kTrips = 200'000;
-constexpr int kRounds = 5;
-constexpr int kPings = 2'000; ///< shorter than a time slice: what else runs hardly shows
+constexpr int64_t kTrips = 5'000; ///< shorter than a time slice: what else runs hardly shows
+constexpr int kRounds = 200;
+constexpr int kPings = 2'000; ///< the same
 constexpr int kPingRounds = 100;
 
 /// A loop whose sum is made elsewhere: three values cross in each trip, there, back and the predicate.
@@ -32,7 +32,7 @@ graph main {
   zero = Const() dtype=i32 value=i32[] 0 : i32[]
   i/Enter = Enter(zero) T=i32 frame_name="loop" is_constant=false parallel_iterations=10 : i32
   i = Merge(i/Enter, i/Next) N=2 T=i32 : (i32, i32)
-  many = Const(^i) dtype=i32 value=i32[] 200000 : i32[]
+  many = Const(^i) dtype=i32 value=i32[] 5000 : i32[]
   less = Less(i, many) T=i32 : bool
   go = LoopCond(less) : bool
   i/Switch = Switch(i, go) T=i32 : (i32, i32)
