@@ -178,7 +178,10 @@ Status placeWeights(const Json& model, Hdf5File& file)
         const Hdf5File::Node* const node = file.find(group);
         std::vector<Weight> weights;
         if (node)
-            for (const std::string& name : textsOf(*node, "weight_names")) weights.push_back({name, group + "/" + name});
+            for (const std::string& name : textsOf(*node, "weight_names")) {
+                weights.push_back({name, group});
+                weights.back().path.append("/").append(name);
+            }
         if (!weights.empty()) LS_CHECK_OK(placement.layer(layer, path, weights, 0));
     }
     return {};

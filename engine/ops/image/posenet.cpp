@@ -16,7 +16,7 @@ Status inferPoses(InferContext& context)
     if (context.outputCount() != context.inputCount() + 1)
         return InferContext::violated(4, std::to_string(context.inputCount()) + " operands and " + std::to_string(context.outputCount()) +
                                              " results, expected 3 and 4, or 4 and 5");
-    constexpr int64_t kChannels[] = {kPoseKeypoints, 2 * kPoseKeypoints, 4 * kPoseEdges, 2 * kPoseKeypoints};
+    constexpr int64_t kChannels[] = {kPoseKeypoints, int64_t{2} * kPoseKeypoints, int64_t{4} * kPoseEdges, int64_t{2} * kPoseKeypoints};
     const Shape& first = context.input(0).shape;
     for (int i = 0; i < context.inputCount(); ++i) {
         LS_CHECK_OK(requireDtype(context, 1, i, {DType::f32, DType::u8}));

@@ -101,8 +101,9 @@ TEST(SentencePieces, fallsBackToBytes)
     EXPECT_EQ(encoded.value()[1].text, "<0xC3>");
     EXPECT_EQ(encoded.value()[1].end, 0);
     EXPECT_EQ(encoded.value()[2].end, 2);
-    EXPECT_EQ(pieces->decode({"\xe2\x96\x81", "a", "<0xC3>", "<0xA9>", "<0xC3>", "a"}, {}).value(), "a\xc3\xa9\xef\xbf\xbd"
-                                                                                                    "a");
+    EXPECT_EQ(pieces->decode(std::vector<std::string_view>{"\xe2\x96\x81", "a", "<0xC3>", "<0xA9>", "<0xC3>", "a"}, {}).value(),
+              "a\xc3\xa9\xef\xbf\xbd"
+              "a");
 }
 
 TEST(SentencePieces, stepsToOthersComeApart)

@@ -98,8 +98,8 @@ Result<std::shared_ptr<const SentencePieces>> SentencePieces::read(std::string m
         return {};
     }));
     LS_TRY(out->m_normalizer, PieceNormalizer::read(rules));
-    LS_TRY(auto denormalizer, PieceNormalizer::read(denormal));
-    if (denormalizer.hasRules()) out->m_denormalizer = std::move(denormalizer);
+    LS_TRY(const PieceNormalizer denormalizer, PieceNormalizer::read(denormal));
+    if (denormalizer.hasRules()) out->m_denormalizer = denormalizer;
     LS_CHECK_OK(out->arrange());
     return std::shared_ptr<const SentencePieces>(out);
 }
@@ -373,9 +373,10 @@ std::string SentencePieces::surface(const TextPiece& piece, bool isFirst) const
     return text;
 }
 
-Result<std::string> SentencePieces::decode(std::vector<std::string_view> names, const PieceOptions& options) const
+Result<std::string> SentencePieces::decode(std::span<const std::string_view> names, const PieceOptions& options) const
 {
     std::vector<TextPiece> pieces;
+    pieces.reserve(names.size());
     for (const std::string_view name : names) pieces.push_back({std::string(name), idOf(name), 0, 0});
     LS_CHECK_OK(addEnds(options, pieces));
     std::string text, bytes;

@@ -36,7 +36,7 @@ public:
     /// The most likely pieces. Errors: badFile, execution.
     Result<std::vector<TextPiece>> encode(std::string_view text, const PieceOptions& options) const;
     /// Errors: as encode().
-    Result<std::string> decode(std::vector<std::string_view> pieces, const PieceOptions& options) const;
+    Result<std::string> decode(std::span<const std::string_view> pieces, const PieceOptions& options) const;
 
     int32_t size() const { return static_cast<int32_t>(m_pieces.size()); }
     bool has(int32_t id) const { return id >= 0 && id < size(); }

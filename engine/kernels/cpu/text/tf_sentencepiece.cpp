@@ -115,6 +115,7 @@ Status runTokenize(const KernelArgs& args)
     if (args.out(0).dtype == DType::string)
         return writeStrings(*args.runtime, args.out(0), shape, [&] {
             std::vector<std::string_view> names;
+            names.reserve(pieces.size());
             for (const TextPiece& piece : pieces) names.push_back(piece.text);
             return names;
         }());
@@ -147,7 +148,7 @@ Status runDetokenize(const KernelArgs& args)
         if (begin < 0 || end < begin || end > std::ssize(names))
             return tfError(TfCode::outOfRange, "Splits and values do not match; split " + std::to_string(end) + "but values size is " +
                                                    std::to_string(names.size()));
-        auto text = model->decode({names.begin() + begin, names.begin() + end}, options);
+        auto text = model->decode(std::span(names).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), options);
         if (!text.ok()) return atRunTime(std::move(text).takeError());
         texts.push_back(std::move(text).value());
     }
