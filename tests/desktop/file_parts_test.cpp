@@ -75,7 +75,7 @@ private slots:
     {
         QByteArray file = QByteArray("SQLite format 3").append('\0') + QByteArray("\x10\0", 2) + QByteArray(10, '\0') +
                           QByteArray("\0\0\0\3", 4) + QByteArray(68, '\0');
-        file.append(QByteArray(2 * 4096 - file.size(), '\0'));
+        file.append(QByteArray(qsizetype{2} * 4096 - file.size(), '\0'));
         QCOMPARE(filePartsOf(file).back(), (FilePart{State::partly, "Pages", "2 of 3"}));
         QCOMPARE(filePartsOf(file.first(50)).back(), (FilePart{State::missing, "Header", "cut off or damaged"}));
     }

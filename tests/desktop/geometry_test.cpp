@@ -8,6 +8,8 @@
 #include <QAbstractItemView>
 #include <QAbstractScrollArea>
 #include <QHeaderView>
+#include <QJsonArray>
+#include <QJsonObject>
 #include <QPlainTextEdit>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -493,7 +495,7 @@ private:
     /// A TFLite file without its end.
     QString truncated()
     {
-        const QString path = m_folder->path() + "/collatz_cut.tflite";
+        QString path = m_folder->path() + "/collatz_cut.tflite";
         if (QFile::exists(path)) return path;
         if (!m_services->runCommand({"convert", "samples/text/collatz.lsir", "-o", path.toStdString()}).ok()) return {};
         QFile file(path);
@@ -502,7 +504,7 @@ private:
     }
     QString recording()
     {
-        const QString path = m_folder->path() + "/run.lstrace";
+        QString path = m_folder->path() + "/run.lstrace";
         if (QFile::exists(path)) return path;
         open("collatz.lsir", {{"x", "27"}});
         execute("record on " + path);

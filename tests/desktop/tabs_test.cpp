@@ -5,6 +5,7 @@
 #include "viewer/window/file_page.h"
 
 #include <QDropEvent>
+#include <QMenu>
 #include <QMimeData>
 #include <QTabBar>
 
