@@ -2,10 +2,14 @@
 
 #include "engine/kernels/vulkan/kernels.h"
 #include "engine/ops/flex.h"
+#include "engine/ops/tf_registry.h"
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #define LS_OP(dialect, name, ...) LS_DEFINE_KERNELS(dialect, name);
 #define LS_CALL(...)
@@ -30,7 +34,22 @@ Result<PreparedKernel> prepareFlexKernel(const KernelSetup& setup)
     addTypes(node, setup.inputs, setup.outputs);
     const KernelEntry* entry = KernelRegistry::builtin().find(node.kind, Profile::reference);
     if (!entry) return Error(ErrorCode::unsupported, "no kernel for " + node.kind.full());
-    return entry->prepare({node, setup.inputs, setup.outputs, setup.shapesAreStatic, setup.model});
+    // Older files hold handles of resources as the integers that they are.
+    std::deque<Tensor> handles;
+    const auto withHandles = [&](std::span<const TfArgument> arguments, std::span<const Tensor* const> tensors) {
+        std::vector<const Tensor*> all(tensors.begin(), tensors.end());
+        const bool isPlain = std::ranges::none_of(arguments, &TfArgument::isList);
+        for (size_t i = 0; isPlain && i < std::min(all.size(), arguments.size()); ++i)
+            if (arguments[i].dtype == DType::resource && all[i] && all[i]->dtype == DType::i32) {
+                all[i] = &handles.emplace_back(*all[i]);
+                handles.back().dtype = DType::resource;
+            }
+        return all;
+    };
+    const TfOpSignature* const signature = findTfOp(node.kind.name);
+    if (!signature) return entry->prepare({node, setup.inputs, setup.outputs, setup.shapesAreStatic, setup.model});
+    const auto inputs = withHandles(signature->inputs, setup.inputs), outputs = withHandles(signature->outputs, setup.outputs);
+    return entry->prepare({node, inputs, outputs, setup.shapesAreStatic, setup.model});
 }
 
 /// TensorFlow's kernels under the names of TFLite's custom operators.
