@@ -30,7 +30,8 @@ Result<Variable*> memoryOf(const KernelArgs& args, int64_t rows, int64_t length)
     Variable* const memory = store.variable(store.handle("samples/" + std::to_string(randomStreamIdentity(args.paramsAs<Operator>()))));
     constexpr int64_t kMostSamples = int64_t{1} << 28;
     if (length > 0 && rows > kMostSamples / length)
-        return Error(ErrorCode::execution, std::to_string(rows) + " rows of " + std::to_string(length) + " samples are too many to remember");
+        return Error(ErrorCode::execution,
+                     std::to_string(rows) + " rows of " + std::to_string(length) + " samples are too many to remember");
     if (!memory->assigned) {
         memory->assigned = true;
         memory->dtype = args.in(0).dtype;
