@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace loopscope::viewer {
@@ -127,19 +128,49 @@ DebugBridge::DebugBridge(std::unique_ptr<Backend> backend, QObject* parent)
 
 DebugBridge::~DebugBridge()
 {
-    std::unique_lock lock(m_shared->mutex);
-    m_shared->lines.clear();
-    m_shared->ending = true;
-    if (m_shared->backend) m_shared->backend->session().pause();
-    m_shared->wake.notify_one();
+    {
+        const std::lock_guard lock(m_shared->mutex);
+        m_shared->lines.clear();
+        m_shared->ending = true;
+        if (m_shared->backend) m_shared->backend->session().pause();
+        m_shared->wake.notify_one();
+    }
+    if (!m_endsBehind) {
+        awaitEnd(*m_shared);
+        return;
+    }
+    std::erase_if(endingBehind(), [](const std::shared_ptr<Shared>& before) {
+        std::unique_lock lock(before->mutex);
+        if (!before->ended) return false;
+        lock.unlock();
+        before->thread.join();
+        return true;
+    });
+    endingBehind().push_back(m_shared);
+}
+
+void DebugBridge::awaitEnd(Shared& shared)
+{
+    std::unique_lock lock(shared.mutex);
     bool over = false;
     for (int waited = 0; !over && waited < kLongestWaitMs; waited += kPollMs) {
-        over = m_shared->over.wait_for(lock, std::chrono::milliseconds(kPollMs), [this] { return m_shared->ended; });
-        if (!over && m_shared->backend) m_shared->backend->session().pause(); // the next request of the same line
+        over = shared.over.wait_for(lock, std::chrono::milliseconds(kPollMs), [&] { return shared.ended; });
+        if (!over && shared.backend) shared.backend->session().pause(); // the next request of the same line
     }
     lock.unlock();
-    if (over) m_shared->thread.join();
-    else m_shared->thread.detach();
+    if (over) shared.thread.join();
+    else shared.thread.detach();
+}
+
+std::vector<std::shared_ptr<DebugBridge::Shared>>& DebugBridge::endingBehind()
+{
+    static std::vector<std::shared_ptr<Shared>> all;
+    return all;
+}
+
+void DebugBridge::awaitEnded()
+{
+    for (const std::shared_ptr<Shared>& shared : std::exchange(endingBehind(), {})) awaitEnd(*shared);
 }
 
 void DebugBridge::deliver(std::function<void()> call)

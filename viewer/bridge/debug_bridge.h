@@ -17,6 +17,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace loopscope::viewer {
 
@@ -26,6 +27,11 @@ public:
     explicit DebugBridge(std::unique_ptr<Backend> backend, QObject* parent = nullptr);
     /// Cancels what runs, waits at most 2 s, then leaves the thread to itself.
     ~DebugBridge() override;
+    /// The destructor does not wait: freeing what a long run holds takes as long as drawing a window. Whoever owns what the backend was
+    /// made with calls awaitEnded() before that goes.
+    void endBehind() { m_endsBehind = true; }
+    /// Waits, at most 2 s each, for the threads of bridges that ended so. GUI thread.
+    static void awaitEnded();
 
     Backend& backend() { return *m_backend; }
     const Model& model() const { return m_backend->model(); }
@@ -89,6 +95,8 @@ signals:
 private:
     struct Shared;
     static void serve(const std::shared_ptr<Shared>& shared);
+    static std::vector<std::shared_ptr<Shared>>& endingBehind(); ///< GUI thread
+    static void awaitEnd(Shared& shared);
     static void deliver(std::function<void()> call); ///< from any thread to the GUI thread; nowhere if there is none any more
     struct Line;
     void queue(Line line);
@@ -104,7 +112,7 @@ private:
     std::shared_ptr<Shared> m_shared; ///< with the thread, which outlives the bridge where it cannot be stopped
     Backend* m_backend = nullptr;     ///< owned by the thread, which ends it
     std::shared_ptr<const StopSnapshot> m_stop;
-    bool m_busy = false, m_cancelling = false;
+    bool m_busy = false, m_cancelling = false, m_endsBehind = false;
     int m_open = 0;    ///< questions without an answer
     int m_pending = 0; ///< lines that have not ended
     QString m_line;    ///< that runs

@@ -72,6 +72,7 @@ DocumentTabs::~DocumentTabs()
     m_front = nullptr;
     m_sheets.clear();
     m_discarded.clear();
+    DebugBridge::awaitEnded();
 }
 
 DocumentSheet* DocumentTabs::find(const QString& path) const
@@ -165,7 +166,10 @@ int DocumentTabs::discard(DocumentSheet* sheet)
     if (!gone) return position;
     gone->sessions().close(); // whoever opens the same file again finds it
     m_discarded.push_back(std::move(gone));
-    QTimer::singleShot(kAfterDrawing, this, [this] { m_discarded.clear(); });
+    QTimer::singleShot(kAfterDrawing, this, [this] {
+        for (const auto& old : m_discarded) old->document().bridge().endBehind();
+        m_discarded.clear();
+    });
     return position;
 }
 
