@@ -1,13 +1,12 @@
 // Random loops with branches, reductions and other loops inside: the device gives what the host gives, wherever a run is stopped on the
 // way.
 #include "converters/lsir/lsir.h"
-#include "engine/device/vulkan_memory.h"
 #include "engine/exec/interpreter.h"
+#include "tests/unit/exec/device_fixture.h"
 #include "tests/unit/exec/model_builder.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 namespace loopscope::testing {
@@ -112,17 +111,8 @@ private:
     int m_names = 0;
 };
 
-class DeviceLoopsPropertyTest : public ::testing::TestWithParam<bool> {
+class DeviceLoopsPropertyTest : public DeviceFixture, public ::testing::WithParamInterface<bool> {
 protected:
-    void SetUp() override
-    {
-        setenv("LP_NUM_THREADS", "0", 0);
-        const char* const asked = std::getenv("LOOPSCOPE_VALIDATE");
-        VulkanDevice::choose({"", "", asked && *asked == '1'});
-        Result<std::shared_ptr<VulkanDevice>> opened = VulkanDevice::opened();
-        if (!opened.ok()) GTEST_SKIP() << opened.error().message();
-        m_memory = std::make_unique<VulkanMemory>(*opened);
-    }
     std::unique_ptr<Interpreter> started(const Model& model, bool isOnDevice, int32_t n)
     {
         ExecutionOptions options;
@@ -137,7 +127,6 @@ protected:
         EXPECT_TRUE((*made)->start().ok());
         return std::move(made).value();
     }
-    std::unique_ptr<VulkanMemory> m_memory;
 };
 INSTANTIATE_TEST_SUITE_P(Ways, DeviceLoopsPropertyTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "chunks" : "oneDispatch"; });

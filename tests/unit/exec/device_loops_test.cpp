@@ -1,14 +1,13 @@
 // Loops that a device runs by itself give what the host gives when it drives them: results, steps, trips, and every place to stop at.
 #include "converters/lsir/lsir.h"
-#include "engine/device/vulkan_memory.h"
 #include "engine/exec/interpreter.h"
 #include "engine/exec/machine_state.h"
+#include "tests/unit/exec/device_fixture.h"
 #include "tests/unit/exec/model_builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
 
 namespace loopscope::testing {
@@ -250,18 +249,8 @@ public:
     bool afterOperator(const OperatorEvent&, Tick) override { return false; }
 };
 
-class DeviceLoopsTest : public ::testing::Test {
+class DeviceLoopsTest : public DeviceFixture {
 protected:
-    void SetUp() override
-    {
-        setenv("LP_NUM_THREADS", "0", 0);
-        const char* const asked = std::getenv("LOOPSCOPE_VALIDATE");
-        VulkanDevice::choose({"", "", asked && *asked == '1'});
-        Result<std::shared_ptr<VulkanDevice>> opened = VulkanDevice::opened();
-        if (!opened.ok()) GTEST_SKIP() << opened.error().message();
-        m_memory = std::make_unique<VulkanMemory>(*opened);
-    }
-
     static Model modelOf(const char* text)
     {
         Result<Model> model = importLsir("test", Bytes::copyOf(text, std::strlen(text)));
@@ -293,7 +282,6 @@ protected:
     }
     uint64_t launches() const { return m_memory->traffic().launches; }
 
-    std::unique_ptr<VulkanMemory> m_memory;
     Bystander m_bystander;
 };
 

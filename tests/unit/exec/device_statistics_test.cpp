@@ -1,12 +1,11 @@
 // Whoever wants nothing but statistics of results is told them by the device, equal to those of the bytes, which stay there.
 #include "converters/lsir/lsir.h"
-#include "engine/device/vulkan_memory.h"
 #include "engine/exec/interpreter.h"
+#include "tests/unit/exec/device_fixture.h"
 #include "tests/unit/exec/model_builder.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -61,17 +60,12 @@ private:
     const bool m_compares;
 };
 
-class DeviceStatisticsTest : public ::testing::Test {
+class DeviceStatisticsTest : public DeviceFixture {
 protected:
     void SetUp() override
     {
-        setenv("LP_NUM_THREADS", "0", 0);
-        const char* const asked = std::getenv("LOOPSCOPE_VALIDATE");
-        VulkanDevice::choose({"", "", asked && *asked == '1'});
-        Result<std::shared_ptr<VulkanDevice>> opened = VulkanDevice::opened();
-        if (!opened.ok()) GTEST_SKIP() << opened.error().message();
-        if (!(*opened)->info().hasDoubles) GTEST_SKIP() << "no 64-bit floats";
-        m_memory = std::make_unique<VulkanMemory>(*opened);
+        DeviceFixture::SetUp();
+        if (m_memory && !m_memory->device().info().hasDoubles) GTEST_SKIP() << "no 64-bit floats";
     }
     void run(ExecutionObserver& observer, std::vector<float>& values)
     {
@@ -101,7 +95,6 @@ protected:
         for (size_t i = 600; i < 2000 && seed > 4; ++i) values[i] = specials[random() % 3]; // blocks without any number
         return values;
     }
-    std::unique_ptr<VulkanMemory> m_memory;
 };
 
 TEST_F(DeviceStatisticsTest, areThoseOfTheBytes)
