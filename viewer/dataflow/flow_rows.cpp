@@ -214,7 +214,7 @@ std::vector<FlowRow> tokenRows(const StopSnapshot& stop, const Model& model)
         const Waiting& at = waiting[order[i]];
         const Operator& op = model.graph(at.graph).op(at.op);
         FlowRow row;
-        row.name = toText(addressSite(op, at.op.index));
+        row.name = toText(operatorLabel(op, at.op.index));
         row.iteration = iterationsOf(order[i]);
         row.has = QString("%1 of %2").arg(at.has.size()).arg(std::max(at.has.size(), op.inputs.size() + op.controlInputs.size()));
         row.address = order[i];

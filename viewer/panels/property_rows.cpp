@@ -74,7 +74,7 @@ private:
         row.type = toText(std::string(dtypeName(value.type.dtype)) + toString(value.type.dynamicShape()));
         if (value.producer.valid()) {
             row.address = addressOf(value.producer);
-            row.note = toText(addressSite(graph().op(value.producer), value.producer.index));
+            row.note = toText(operatorLabel(graph().op(value.producer), value.producer.index));
         } else if (value.constant) {
             row.note = toText(groupThousands(static_cast<int64_t>(value.constant->size()))) + " B";
         } else {
@@ -100,14 +100,14 @@ private:
         const bool leaves = std::ranges::any_of(graph().outputs, [&](const GraphOutput& output) { return output.value == id; });
         if (ends.size() == 1 && !leaves) {
             row.address = addressOf(ends.front());
-            row.note = toText(addressSite(graph().op(ends.front()), ends.front().index));
+            row.note = toText(operatorLabel(graph().op(ends.front()), ends.front().index));
             return;
         }
         row.note = leaves && ends.empty() ? QString("output")
                    : ends.empty()         ? QString("unused")
                                           : QString(ends.size() == 1 ? "%1 reader" : "%1 readers").arg(ends.size());
         for (size_t i = 0; i < std::min(ends.size(), kMostEnds); ++i)
-            add("", toText(addressSite(graph().op(ends[i]), ends[i].index))).address = addressOf(ends[i]);
+            add("", toText(operatorLabel(graph().op(ends[i]), ends[i].index))).address = addressOf(ends[i]);
         if (ends.size() > kMostEnds) add("", QString("%1 of %2 readers shown").arg(kMostEnds).arg(ends.size()), false);
     }
 
@@ -186,7 +186,7 @@ private:
         if (!op.controlInputs.empty()) {
             section("Waits for", QString::number(op.controlInputs.size()));
             for (const OperatorId id : op.controlInputs)
-                add("control", toText(addressSite(graph().op(id), id.index))).address = addressOf(id);
+                add("control", toText(operatorLabel(graph().op(id), id.index))).address = addressOf(id);
         }
         if (!op.results.empty()) {
             section("Outputs", QString("%1 of %1").arg(op.results.size()));

@@ -55,7 +55,7 @@ public:
                 m_nodes.push_back({group < 0 ? 0 : group + 1,
                                    0,
                                    OperatorId(static_cast<int64_t>(o)),
-                                   toText(addressSite(of.operators[o], static_cast<int64_t>(o))),
+                                   toText(operatorLabel(of.operators[o], static_cast<int64_t>(o))),
                                    {},
                                    0,
                                    ""});
